@@ -167,7 +167,7 @@ fn found_in(
         let sizes = if needs_all { of_all_ranks(program, parts, interrupt) } else { sizes };
         let is_complete = found.iter().all(|report| report.code != Code::W0501);
         known.any_size = is_complete && !interrupt.is_set() && sizes.may_change();
-        found.extend(sizes.report(program));
+        found.extend(sizes.report(program, classes::unit(program)));
     }
     found
 }

@@ -208,8 +208,6 @@ fn passed(
         diagnostics.extend(new.into_iter().map(made_here));
     }
     let kept = proof != Proof::Needed || !has_errors(&diagnostics);
-    // What is not proved is said in any case.
-    diagnostics.retain(|report| says_too_large(report) || !unit.accepts(report));
     (kept.then_some(Passed { program, any_size }), diagnostics)
 }
 
@@ -265,7 +263,8 @@ fn is_told(told: &[Diagnostic], report: &Diagnostic) -> bool {
 /// Notes that a finding appeared only after the passes: it is not the author's mistake, and if only that form of the
 /// program is too large for a proof, there is no mistake at all.
 fn made_here(report: Diagnostic) -> Diagnostic {
-    let note = match says_too_large(&report) {
+    let is_too_large = [Code::W0501, Code::W0502].contains(&report.code);
+    let note = match is_too_large {
         true => {
             "this is about the program after the compiler's passes; for the program as written it is proved"
         }
@@ -274,11 +273,6 @@ fn made_here(report: Diagnostic) -> Diagnostic {
         }
     };
     report.note(note)
-}
-
-/// Whether a report says that a program is too large for a proof.
-fn says_too_large(report: &Diagnostic) -> bool {
-    [Code::W0501, Code::W0502].contains(&report.code)
 }
 
 /// What the target cannot do for a lowered program.

@@ -202,7 +202,7 @@ fn alignment(program: &Program) -> u64 {
 }
 
 /// The size of the message whose chunks have one unit each, in bytes.
-fn unit(program: &Program) -> u64 {
+pub(super) fn unit(program: &Program) -> u64 {
     let options = &program.options;
     let chunks = program.message_chunks();
     let copies = if program.instances_done == 1 { options.instances.max(1) } else { 1 };

@@ -5,6 +5,7 @@
 //!   program is right if all launches have one size, or if whoever launches it synchronizes the ranks in between.
 
 use super::race::{Across, Beyond, Use};
+use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::Program;
 use crate::source::Place;
@@ -55,10 +56,8 @@ impl Sizes {
             Sizes::One | Sizes::Several(None) => false,
             Sizes::Unclear => true,
             Sizes::Several(Some(across)) => {
-                let conflict = across.conflict().filter(|_| !across.is_of_all_ranks());
-                conflict.is_some_and(|(_, second)| {
-                    matches!(program.origins.place(second.origin), Place::Plan(_))
-                })
+                let mut conflicts = across.conflicts().filter(|_| !across.is_of_all_ranks());
+                conflicts.any(|(_, second)| is_in_plan(program, &second))
             }
         }
     }
@@ -67,19 +66,33 @@ impl Sizes {
     pub(super) fn may_change(&self) -> bool {
         match self {
             Sizes::One | Sizes::Unclear | Sizes::Several(None) => false,
-            Sizes::Several(Some(across)) => across.conflict().is_none(),
+            Sizes::Several(Some(across)) => across.conflicts().next().is_none(),
         }
     }
 
-    /// The report about a write that may come too early.
-    pub(super) fn report(&self, program: &Program) -> Option<Diagnostic> {
+    /// The report about a write that may come too early and for which that is not accepted: of the first rank that has one.
+    pub(super) fn report(&self, program: &Program, unit: u64) -> Option<Diagnostic> {
         let Sizes::Several(Some(across)) = self else { return None };
-        let (first, second) = across.conflict()?;
-        Some(report(program, &first, &second))
+        let accepted = |second: &Use| program.origins.is_of_one_size(second.origin);
+        let open = across.conflicts().filter(|(_, second)| !accepted(second));
+        let place = |one: &Use| program.origins.place(one.origin);
+        let order = |(first, second): &(Use, Use)| {
+            let write = (second.rank, place(second), second.owner, second.packet);
+            (write, first.rank, place(first), first.write)
+        };
+        let (first, second) = open.min_by_key(order)?;
+        Some(report(program, (&first, &second), unit))
     }
 }
 
-fn report(program: &Program, first: &Use, second: &Use) -> Diagnostic {
+fn is_in_plan(program: &Program, one: &Use) -> bool {
+    matches!(program.origins.place(one.origin), Place::Plan(_))
+}
+
+/// The size that is suggested where the program serves it: about that of a small message.
+const USUAL_BYTES: u64 = 64 << 10;
+
+fn report(program: &Program, (first, second): (&Use, &Use), unit: u64) -> Diagnostic {
     let at = |one: &Use| program.origins.at(one.origin);
     let mixed = first.packet != second.packet;
     let message = if mixed { confused(second) } else { early(first, second) };
@@ -87,32 +100,50 @@ fn report(program: &Program, first: &Use, second: &Use) -> Diagnostic {
         .label(label(second))
         .and(at(first), label(first))
         .note("when the size of the message changes, every chunk of scratch is elsewhere; launches of one size are in order");
-    if matches!(program.origins.place(second.origin), Place::Plan(_)) {
-        return report.help(ONE_SIZE);
+    if is_in_plan(program, second) {
+        return report.help(
+            "give the messages of all launches one size, or synchronize the ranks whenever it changes",
+        );
     }
     let doubled = first.packet && !first.write && !program.options.double_scratch;
     let way = match (mixed, doubled) {
         (true, _) => "use scratch for packets only, or for plain chunks only".to_owned(),
         (false, true) => "set `double_scratch = true`".to_owned(),
-        (false, false) => format!(
-            "let rank {} wait for a signal of rank {} before it writes there; `relaxed` is enough",
-            second.rank.0, first.rank.0
-        ),
+        (false, false) => handshake(first, second),
     };
-    report.help(way).help(format!("or {ONE_SIZE}, and say so: `message_size = 64KiB..=64KiB;`"))
+    let options = &program.options;
+    let least = options.min_message_size.unwrap_or(0).max(USUAL_BYTES);
+    let size = least.min(options.max_message_size.unwrap_or(u64::MAX));
+    let size = bytes::text((size / unit).max(1).saturating_mul(unit));
+    let size = size.trim_end_matches(" bytes");
+    report
+        .help(way)
+        .help(format!("or give all launches one size: `message_size = {size}..={size};`"))
+        .help("or synchronize the ranks whenever it changes, and accept this: `#[allow(W0503, \"why\")]`")
 }
 
-/// What whoever launches the program can do.
-const ONE_SIZE: &str =
-    "give the messages of all launches one size, or synchronize the ranks whenever it changes";
+/// What the writer has to wait for: a rank that knows at its end that the access is done. Of what a proxy does, the rank to
+/// which it leads knows first.
+fn handshake(first: &Use, second: &Use) -> String {
+    let knows = first.put_to.filter(|peer| *peer != second.rank).unwrap_or(first.rank);
+    format!(
+        "let rank {} wait for a signal of rank {} before it writes there; `relaxed` is enough",
+        second.rank.0, knows.0
+    )
+}
 
 fn early(first: &Use, second: &Use) -> String {
     let (rank, other, owner) = (second.rank.0, first.rank.0, second.owner.0);
     let doing = if first.write { "writing" } else { "reading" };
     let scratch =
         if rank == owner { "its scratch".to_owned() } else { format!("scratch of rank {owner}") };
+    let who = match (first.put_to.is_some(), other == rank) {
+        (true, true) => "its own proxy".to_owned(),
+        (true, false) => format!("a proxy of rank {other}"),
+        (false, _) => format!("rank {other}"),
+    };
     format!(
-        "rank {rank} may write to {scratch} while rank {other} is still {doing} there in an earlier launch, if that had another size"
+        "rank {rank} may write to {scratch} while {who} is still {doing} there in an earlier launch, if that had another size"
     )
 }
 

@@ -12,6 +12,7 @@ use crate::resolve::program::{Expr, Implements, LocalId, Program, Type, Unit};
 use crate::source::Span;
 use crate::table::Id;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The most ranks that a program may have.
 const MAX_RANKS: i64 = 1 << 16;
@@ -54,6 +55,12 @@ pub(super) fn start<'a>(
 }
 
 impl Start<'_> {
+    /// The places in which attributes accept W0503.
+    fn of_one_size(&self) -> Arc<[Span]> {
+        let accepted = self.world.unit.accepted.iter();
+        accepted.filter(|one| one.code == Code::W0503).map(|one| one.span).collect()
+    }
+
     /// The concrete program without its ranks.
     pub(super) fn program(&self) -> ir::Program {
         let collective = &self.world.unit.collectives[self.collective.collective];
@@ -77,6 +84,7 @@ impl Start<'_> {
                     .map(|row| row.name.as_str().into())
                     .collect(),
                 library: self.world.unit.library.clone(),
+                of_one_size: self.of_one_size(),
                 ..ir::Origins::default()
             },
             joins: ir::Joins::Implied,

@@ -28,6 +28,8 @@ pub struct Origins {
     pub procedures: Arc<[Arc<str>]>,
     /// The files of the library.
     pub library: Arc<BTreeSet<FileId>>,
+    /// Declarations and statements in which it is accepted that launches of different sizes overlap.
+    pub of_one_size: Arc<[Span]>,
 }
 
 /// A place with the loop values it was reached with.
@@ -98,6 +100,20 @@ impl Origins {
     pub fn places(&self, origin: OriginId) -> Vec<Place> {
         let calls = self.calls(self.rows[origin].binding).map(|(span, _)| Place::Source(span));
         std::iter::once(self.place(origin)).chain(calls).collect()
+    }
+
+    /// Whether it is accepted that what comes from there overlaps with launches of another size: at its place, or at a call
+    /// that led there.
+    #[must_use]
+    pub fn is_of_one_size(&self, origin: OriginId) -> bool {
+        let within = |outer: &Span, inner: Span| {
+            outer.file == inner.file && outer.start <= inner.start && inner.end <= outer.end
+        };
+        let accepted = |place: Place| match place {
+            Place::Source(span) => self.of_one_size.iter().any(|outer| within(outer, span)),
+            Place::Plan(_) => false,
+        };
+        !self.of_one_size.is_empty() && self.places(origin).into_iter().any(accepted)
     }
 
     /// The place of an origin, and the innermost calls that led there.

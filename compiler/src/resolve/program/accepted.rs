@@ -1,8 +1,7 @@
-//! Warnings that attributes accept by their codes, wherever in the compiler they are found.
+//! Warnings that attributes accept by their codes, for the checks that come later.
 
-use super::Unit;
-use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::source::{Place, Span};
+use crate::diagnostic::Code;
+use crate::source::Span;
 
 /// A warning that an attribute accepts for everything in a declaration or statement: `#[allow(W0503, "why")]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,23 +10,4 @@ pub struct Accepted {
     pub code: Code,
     /// The declaration or statement.
     pub span: Span,
-}
-
-impl Unit {
-    /// Whether an attribute accepts a report: at its place, or at a call that leads there.
-    #[must_use]
-    pub fn accepts(&self, report: &Diagnostic) -> bool {
-        let Some(label) = &report.primary else { return false };
-        let within = |outer: &Span, inner: &Span| {
-            outer.file == inner.file && outer.start <= inner.start && inner.end <= outer.end
-        };
-        let is_in = |span: &Span| match label.place {
-            Place::Source(place) if within(span, &place) => true,
-            Place::Source(_) | Place::Plan(_) => {
-                label.calls.iter().any(|call| within(span, &call.span))
-            }
-        };
-        report.severity != Severity::Error
-            && self.accepted.iter().any(|one| one.code == report.code && is_in(&one.span))
-    }
 }

@@ -37,6 +37,8 @@ pub(in crate::check) struct Use {
     pub(in crate::check) packet: bool,
     /// The operation.
     pub(in crate::check) origin: OriginId,
+    /// If a proxy makes it, the rank to which that leads.
+    pub(in crate::check) put_to: Option<RankId>,
 }
 
 /// What launches of one class, or of several, have to do with launches of another size.
@@ -95,18 +97,21 @@ impl Across {
         Some(self)
     }
 
-    /// An access, and a write of a later launch of another size that may come before it is done.
-    pub(in crate::check) fn conflict(&self) -> Option<(Use, Use)> {
-        self.writes.iter().find_map(|write| {
+    /// The writes that may come too early, each with every access in a launch of another size that may not be done.
+    pub(in crate::check) fn conflicts(&self) -> impl Iterator<Item = (Use, Use)> {
+        self.writes.iter().flat_map(|write| {
             let users = self.users.range((write.owner, 0, false)..=(write.owner, Agent::MAX, true));
             let open = |((_, agent, packet), known): &(&Key, &Known)| {
                 let gone_on = known.ranks.iter().any(|rank| write.gone_on.contains(rank));
                 !gone_on && !write.overtaken.contains(agent) || *packet != write.example.packet
             };
-            let (_, Known { example: first, .. }) = users.into_iter().find(open)?;
             let there = |rank: RankId| RankId(self.turn.then(rank.0, write.by));
-            let first = Use { rank: there(first.rank), owner: there(first.owner), ..*first };
-            Some((first, write.example))
+            users.filter(open).map(move |(_, known)| {
+                let first = known.example;
+                let (rank, owner) = (there(first.rank), there(first.owner));
+                let put_to = first.put_to.map(there);
+                (Use { rank, owner, put_to, ..first }, write.example)
+            })
         })
     }
 }
@@ -143,24 +148,27 @@ impl<'p> Launches<'_, 'p> {
         let mut users = self.users();
         let mut writes = Vec::new();
         let mut settled: FxHashSet<(Agent, RankId)> = FxHashSet::default();
-        let mut seen: FxHashSet<(MomentId, (u32, u32), RankId)> = FxHashSet::default();
+        let mut seen: FxHashSet<(Agent, MomentId, (u32, u32), RankId)> = FxHashSet::default();
         for again in self.after.again.all.iter().filter(|again| again.print.writes()) {
             let touch = self.touch(again.print);
             if settled.contains(&(touch.agent, again.rank))
-                || !seen.insert((again.moment, again.heard, again.rank))
+                || !seen.insert((touch.agent, again.moment, again.heard, again.rank))
             {
                 continue;
             }
-            let write = self.write(again, &mut users);
-            // Whatever an agent does later comes after this.
-            if again.heard.0 == again.heard.1 {
+            let (write, is_covered) = self.write(again, &mut users);
+            writes.push(write);
+            // Whatever a block does later comes after this; a proxy may do it for another block.
+            let by_all = again.heard.0 == again.heard.1;
+            if is_covered && by_all && !self.lookup.agents.is_proxy(touch.agent) {
                 settled.insert((touch.agent, again.rank));
             }
-            writes.push(write);
         }
         let known = |(owner, list): (RankId, Vec<User>)| {
             list.into_iter().filter_map(move |user| {
-                let example = self.example(*user.prints.first()?, owner);
+                let examples = user.prints.iter().map(|print| self.example(*print, owner));
+                let place = |one: &Use| self.program.origins.place(one.origin);
+                let example = examples.min_by_key(|one| (place(one), one.write))?;
                 let ranks = user.known.iter().filter(|(_, knows)| **knows);
                 let ranks = ranks.map(|(rank, _)| *rank).collect();
                 Some(((owner, user.agent, user.packet), Known { ranks, example }))
@@ -178,6 +186,7 @@ impl<'p> Launches<'_, 'p> {
             write: touch.write,
             packet: touch.packet,
             origin: touch.op.origin,
+            put_to: self.lookup.agents.peer(touch.agent),
         }
     }
 
@@ -205,8 +214,12 @@ impl<'p> Launches<'_, 'p> {
         users
     }
 
-    /// What is known when a write is made.
-    fn write(&self, again: &EarlierAccess, users: &mut BTreeMap<RankId, Vec<User>>) -> Write {
+    /// What is known when a write is made, and whether that is enough for its own class.
+    fn write(
+        &self,
+        again: &EarlierAccess,
+        users: &mut BTreeMap<RankId, Vec<User>>,
+    ) -> (Write, bool) {
         let touch = self.touch(again.print);
         let clock = Clock::told((again.moment != NONE).then_some(Source::All(again.moment, 0)));
         let heard = self.after.again.clock(again.heard);
@@ -231,6 +244,7 @@ impl<'p> Launches<'_, 'p> {
             overtaken: SmallVec::new(),
             example: self.example(again.print, again.rank),
         };
+        let mut is_covered = true;
         for user in users.get_mut(&home.rank).into_iter().flatten() {
             let known = made.gone_on.iter().any(|rank| self.knows(user, *rank));
             if known {
@@ -239,10 +253,10 @@ impl<'p> Launches<'_, 'p> {
             match self.gone_on(&write, user) {
                 Some(rank) => made.gone_on.push(rank),
                 None if self.overtakes(&write, user) => made.overtaken.push(user.agent),
-                None => {}
+                None => is_covered = false,
             }
         }
-        made
+        (made, is_covered)
     }
 
     /// Whether a rank knows at its end of all that an agent did.
