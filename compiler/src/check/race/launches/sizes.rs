@@ -22,7 +22,7 @@ use super::{EarlierAccess, Launches, Needs};
 use crate::ir::{Buffer, OriginId, RankId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An access to scratch. Where only representatives are followed, the operation is that of the representative.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,16 @@ pub(in crate::check) struct Across {
     /// Who knows of what is done to scratch.
     users: BTreeMap<Key, Known>,
     writes: Vec<Write>,
+    /// Where there is a launch in between: of the pairs that writes rely on, those that hold in all classes, since it is
+    /// open of which class that launch is.
+    heard: BTreeSet<Heard>,
 }
+
+/// A followed rank that knows at its end that another rank has begun that launch.
+type Heard = (RankId, RankId);
+
+/// A rank that is known to have gone on; and if that is known through the launch in between, what was heard there.
+type GoneOn = (RankId, Option<Heard>);
 
 /// A followed rank, an agent that uses its scratch, and whether packets are meant.
 type Key = (RankId, Agent, bool);
@@ -68,7 +77,7 @@ struct Write {
     owner: RankId,
     by: TurnId,
     /// The ranks of which it is known that they have gone on, and that are enough for its own class.
-    gone_on: SmallVec<[RankId; 2]>,
+    gone_on: SmallVec<[GoneOn; 2]>,
     /// The proxies of which it is known that they have done something since.
     overtaken: SmallVec<[Agent; 1]>,
     example: Use,
@@ -94,6 +103,7 @@ impl Across {
             }
         }
         self.writes.extend(other.writes);
+        self.heard.retain(|heard| other.heard.contains(heard));
         Some(self)
     }
 
@@ -102,7 +112,10 @@ impl Across {
         self.writes.iter().flat_map(|write| {
             let users = self.users.range((write.owner, 0, false)..=(write.owner, Agent::MAX, true));
             let open = |((_, agent, packet), known): &(&Key, &Known)| {
-                let gone_on = known.ranks.iter().any(|rank| write.gone_on.contains(rank));
+                let gone_on = write.gone_on.iter().any(|(rank, heard)| {
+                    known.ranks.contains(rank)
+                        && heard.is_none_or(|heard| self.heard.contains(&heard))
+                });
                 !gone_on && !write.overtaken.contains(agent) || *packet != write.example.packet
             };
             let there = |rank: RankId| RankId(self.turn.then(rank.0, write.by));
@@ -175,7 +188,9 @@ impl<'p> Launches<'_, 'p> {
             })
         };
         let users = users.into_iter().flat_map(known).collect();
-        Across { turn: self.lookup.agents.turn(), users, writes }
+        let gone_on = writes.iter().flat_map(|write: &Write| &write.gone_on);
+        let heard = gone_on.filter_map(|(_, heard)| *heard).collect();
+        Across { turn: self.lookup.agents.turn(), users, writes, heard }
     }
 
     fn example(&self, print: Footprint, owner: RankId) -> Use {
@@ -246,11 +261,11 @@ impl<'p> Launches<'_, 'p> {
         };
         let mut is_covered = true;
         for user in users.get_mut(&home.rank).into_iter().flatten() {
-            let known = made.gone_on.iter().any(|rank| self.knows(user, *rank));
+            let known = made.gone_on.iter().any(|(rank, _)| self.knows(user, *rank));
             if known {
                 continue;
             }
-            match self.gone_on(&write, user) {
+            match self.who_went_on(&write, user) {
                 Some(rank) => made.gone_on.push(rank),
                 None if self.overtakes(&write, user) => made.overtaken.push(user.agent),
                 None => is_covered = false,
@@ -269,48 +284,59 @@ impl<'p> Launches<'_, 'p> {
     }
 
     /// A rank that knew at its end of all that an agent did, and is known to have gone on.
-    fn gone_on(&self, write: &Looked<'_, 'p>, user: &mut User) -> Option<RankId> {
+    fn who_went_on(&self, write: &Looked<'_, 'p>, user: &mut User) -> Option<GoneOn> {
         let (agents, turn) = (self.lookup.agents, self.lookup.agents.turn());
         let there = |rank: RankId| RankId(turn.then(rank.0, write.by));
-        let back = |rank: RankId| RankId(turn.then(rank.0, turn.back(write.by)));
-        let between = self.program.options.double_scratch;
-        let (actor, lookup) = (write.actor, self.lookup);
-        let started = |rank: RankId| {
-            rank == actor.rank || actor.clocks().any(|clock| clock.has_started(lookup, rank))
-        };
-        let went_on =
-            |rank: RankId| started(rank) || between && self.has_started_by_end(actor.rank, rank);
-        let likely = [
-            Some(write.owner),
-            Some(back(actor.rank)),
-            Some(agents.rank(user.agent)),
-            agents.peer(user.agent),
-        ];
-        for rank in likely.into_iter().flatten() {
-            if went_on(there(rank)) && self.knows(user, rank) {
-                return Some(rank);
+        let own = write.actor.rank;
+        let back = RankId(turn.then(own.0, turn.back(write.by)));
+        let of_user = [Some(agents.rank(user.agent)), agents.peer(user.agent)];
+        let likely = [Some(write.owner), Some(back)].into_iter().chain(of_user).flatten();
+        for rank in likely {
+            let heard = self.went_on(write, there(rank), &[own]);
+            if let Some(heard) = heard.filter(|_| self.knows(user, rank)) {
+                return Some((rank, heard));
             }
         }
-        let begun: Vec<RankId> = self.program.ranks.ids().filter(|rank| started(*rank)).collect();
-        self.program.ranks.ids().find(|rank| {
-            let gone = begun.binary_search(&there(*rank)).is_ok()
-                || between && begun.iter().any(|via| self.has_started_by_end(*via, there(*rank)));
-            gone && self.knows(user, *rank)
+        let ranks = || self.program.ranks.ids();
+        let begun: Vec<RankId> = ranks().filter(|rank| self.has_begun(write, *rank)).collect();
+        ranks().find_map(|rank| {
+            let heard = self.went_on(write, there(rank), &begun)?;
+            self.knows(user, rank).then_some((rank, heard))
         })
     }
 
-    /// Whether a user is a proxy that is known to have done something since.
+    /// Whether a rank is known to have gone on: it has begun this launch; or with a launch in between, it had begun that one
+    /// when one of `begun` ended it.
+    fn went_on(
+        &self,
+        write: &Looked<'_, 'p>,
+        rank: RankId,
+        begun: &[RankId],
+    ) -> Option<Option<Heard>> {
+        if self.has_begun(write, rank) {
+            return Some(None);
+        }
+        let mut begun = begun.iter().filter(|_| self.program.options.double_scratch);
+        let via = *begun.find(|via| self.has_started_by_end(**via, rank))?;
+        let turn = self.lookup.agents.turn();
+        let (home, by) = turn.home(via);
+        Some(Some((home, RankId(turn.then(rank.0, turn.back(by))))))
+    }
+
+    /// Whether the writer knows that a rank has begun this launch.
+    fn has_begun(&self, write: &Looked<'_, 'p>, rank: RankId) -> bool {
+        let mut clocks = write.actor.clocks();
+        rank == write.actor.rank || clocks.any(|clock| clock.has_started(self.lookup, rank))
+    }
+
+    /// Whether a user is a proxy that is known to have done something since: in this launch, since it is open of which class
+    /// the launch in between is, if there is one.
     fn overtakes(&self, write: &Looked<'_, 'p>, user: &User) -> bool {
         // The proxies of copies go ahead on their own.
         let copies = self.program.instances_done == 1 && self.program.options.instances > 1;
         let turn = self.lookup.agents.turn();
         let Some(print) = user.prints.first().filter(|_| !copies) else { return false };
         let first = self.touch(print.moved(turn, write.by));
-        let started = |rank: &RankId| {
-            *rank == write.actor.rank
-                || write.actor.clocks().any(|clock| clock.has_started(self.lookup, *rank))
-        };
-        let begun: Vec<RankId> = self.program.ranks.ids().filter(started).collect();
-        self.is_overtaken((write.actor, user.needs()), &first, &begun)
+        self.is_overtaken((write.actor, user.needs()), &first, &[])
     }
 }
