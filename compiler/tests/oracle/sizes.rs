@@ -16,6 +16,7 @@ use compiler::check;
 use compiler::diagnostic::{Code, Severity};
 use compiler::interrupt::Interrupt;
 use compiler::ir::Program;
+use std::sync::Arc;
 
 /// The sizes that take turns: chunks of 3 and of 5 elements.
 const PLAIN: [Size; 2] = [
@@ -40,10 +41,13 @@ struct Tally {
     open: u32,
 }
 
-/// What the checker says of a program with scratch: none if it refuses it for launches of one size already.
+/// What the checker says of a program with scratch, whatever its author accepts: none if it refuses it for launches of one
+/// size already.
 fn says(program: &Program) -> Option<bool> {
     let scratch = program.ranks.iter().any(|rank| rank.scratch_chunks > 0);
-    let reports = check::check(program, &Interrupt::default());
+    let mut program = program.clone();
+    program.origins.of_one_size = Arc::default();
+    let reports = check::check(&program, &Interrupt::default());
     let refused = |severity| severity == Severity::Error;
     let unproved = [Code::W0501, Code::W0502];
     let lost = reports.iter().any(|one| refused(one.severity) || unproved.contains(&one.code));
