@@ -93,8 +93,8 @@ enum Role {
     /// It is the parenthesis of a `for` or of options as other languages write them, with `;` inside; it is reported as
     /// what it is.
     Turns,
-    /// It is the parenthesis around all that follows the first word of a statement, as in a call; it is reported as what it
-    /// is.
+    /// It is the parenthesis around all that follows the first word of a statement, as in a call; it is reported as
+    /// what it is.
     Statement,
     /// Its `{` is missing or was written as `:`, which has been reported. It ends with the lines that are indented
     /// further: a body without its `{` usually has no `}` either. The report is the one at this index.
@@ -272,11 +272,13 @@ impl<'t> Balance<'t> {
 
     /// Whether a value is expected after what has been read.
     fn expects_value(&self) -> bool {
+        if self.follows_every() {
+            return false;
+        }
         let mut before = self.out.iter().rev().map(|token| token.kind);
         let last = before.next().unwrap_or(Kind::Semicolon);
         // In other languages: `block main: {`, `options = {`, `1 => {`, `i++ {`.
         let is_no_value = match (before.next(), last) {
-            (Some(Kind::LeftBracket | Kind::Comma), Kind::Star) => true,
             (_, Kind::Colon) => !self.in_value(),
             (Some(Kind::Options), Kind::Equal) | (Some(Kind::Equal), Kind::Greater) => true,
             (Some(Kind::Plus), Kind::Plus) => true,
@@ -289,6 +291,12 @@ impl<'t> Balance<'t> {
         (last == Kind::Else && self.value_else)
             || (last == Kind::LeftBrace && in_set)
             || expects_value_after(last)
+    }
+
+    /// Whether the last token is the `*` of all indices, rather than that of a product.
+    fn follows_every(&self) -> bool {
+        matches!(self.out.as_slice(), [.., before, star]
+            if matches!(before.kind, Kind::LeftBracket | Kind::Comma) && star.kind == Kind::Star)
     }
 
     fn open(&mut self, frame: Frame, closer: Kind, token: Token<'t>) {
@@ -355,7 +363,7 @@ impl<'t> Balance<'t> {
             return false;
         };
         let follows_value =
-            self.out.last().is_some_and(|last| ends_value(last.kind) || last.kind == Kind::Star);
+            self.out.last().is_some_and(|last| ends_value(last.kind)) || self.follows_every();
         match token.kind {
             // A list comprehension as other languages write it: reported with its bracket closed.
             Kind::For if !token.first && closes(rest, top.closer) => false,
@@ -703,6 +711,7 @@ fn takes_no_parentheses(kind: Kind) -> bool {
 /// Whether `{` comes before `;`.
 fn opens_body(rest: &[Token<'_>]) -> bool {
     rest.iter()
+        .take(MAX_LOOK)
         .map(|token| token.kind)
         .find(|kind| matches!(kind, Kind::LeftBrace | Kind::Semicolon))
         == Some(Kind::LeftBrace)

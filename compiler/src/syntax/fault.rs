@@ -71,16 +71,24 @@ pub fn colon_for_brace(place: Span) -> Fault {
 pub fn settle(mut faults: Vec<Fault>, fences: &[u32]) -> Vec<Fault> {
     faults.sort_by_key(|fault| fault.read);
     let mut kept: Vec<Fault> = Vec::new();
+    // The last one of them that is part of a statement.
+    let mut last = None;
     for fault in faults {
-        let last = kept.iter_mut().rev().find(|last| last.reach != Reach::Alone);
-        match last.filter(|_| fault.reach != Reach::Alone) {
+        if fault.reach == Reach::Alone {
+            kept.push(fault);
+            continue;
+        }
+        match last.and_then(|last: usize| kept.get_mut(last)) {
             Some(last) if hides(last, &fault, fences) => {
                 if fault.reach == Reach::Before {
                     last.at = last.at.max(fault.at);
                     last.reach = Reach::Before;
                 }
             }
-            _ => kept.push(fault),
+            _ => {
+                last = Some(kept.len());
+                kept.push(fault);
+            }
         }
     }
     let mut said = BTreeSet::new();

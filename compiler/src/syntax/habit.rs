@@ -1,12 +1,14 @@
 //! Mistakes that an author makes throughout a text, because another language has it so: one report for all of them.
 //!
-//! In: the faults of a text and its tokens. Out: the same faults, and of those of one habit only the first, with the edits
-//! of all. A habit is what the author does more often than the right thing; what happens now and then is reported where it
-//! happens.
+//! In: the faults of a text and its tokens. Out: the same faults, and of those of one habit only the first, with the
+//! edits of all. A habit is what the author does more often than the right thing; what happens now and then is reported
+//! where it happens.
 
 use super::fault::Fault;
 use super::token::{Kind, Tokens};
 use crate::diagnostic::{Certainty, Edit, Fix};
+use crate::source::Span;
+use std::collections::BTreeMap;
 
 /// What another language does differently throughout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,12 +85,17 @@ fn title(habit: Habit) -> &'static str {
 /// The edits with those joined that insert at the same place; what ends first comes first.
 fn joined(edits: Vec<Edit>) -> Vec<Edit> {
     let mut joined: Vec<Edit> = Vec::with_capacity(edits.len());
+    let mut insertions: BTreeMap<Span, usize> = BTreeMap::new();
     for edit in edits {
-        let same = joined.iter_mut().find(|other| other.span == edit.span);
-        match same.filter(|other| other.span.start == other.span.end) {
+        let inserts = edit.span.start == edit.span.end;
+        let same = insertions.get(&edit.span).and_then(|same| joined.get_mut(*same));
+        match same.filter(|_| inserts) {
             // The outer body's `}` was found first, and comes last.
             Some(other) => other.text.insert_str(0, &edit.text),
-            None => joined.push(edit),
+            None => {
+                insertions.insert(edit.span, joined.len());
+                joined.push(edit);
+            }
         }
     }
     joined

@@ -156,7 +156,14 @@ pub fn ends_element(kind: Kind) -> bool {
     )
 }
 
-/// Whether a parenthesis encloses all that follows the first word of a statement, and more than a single value.
+/// Whether the tokens begin with `name in`.
+#[must_use]
+pub fn at_binder(tokens: &[Token<'_>]) -> bool {
+    matches!(tokens, [name, next, ..] if name.kind.class() != Class::Mark && next.kind == Kind::In)
+}
+
+/// Whether a parenthesis encloses all that follows the first word of a statement, and more than a single value. The
+/// parentheses of an operand for each value of a list belong to it: `(p in peers, k in 0..2: mem[p, k])`.
 #[must_use]
 pub fn encloses_statement(tokens: &[Token<'_>]) -> bool {
     let Some((open, after)) = tokens.split_first() else { return false };
@@ -171,7 +178,7 @@ pub fn encloses_statement(tokens: &[Token<'_>]) -> bool {
         }
         depth == 0 && matches!(token.kind, Kind::Comma | Kind::Relaxed)
     });
-    open.kind == Kind::LeftParen && ends && several
+    open.kind == Kind::LeftParen && ends && several && !at_binder(after)
 }
 
 /// Whether a comma is followed by a word that follows operands, rather than by another operand.

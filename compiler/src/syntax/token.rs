@@ -9,7 +9,7 @@ use super::fault::{Fault, Reach};
 use super::unseen::visible;
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::{FileId, LINE_ENDS, Span};
-use logos::Logos;
+use logos::{Lexer, Logos};
 
 /// A token with its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,9 +77,7 @@ macro_rules! kinds {
             Doc,
             /// `//! text`
             InnerDoc,
-            /// A comment of another language.
-            #[regex(r"/\*([^*]|\*+[^*/])*\*+/")]
-            #[regex(r#""""([^"]|"[^"]|""[^"])*""""#)]
+            /// A comment of another language; see [`OtherComments`].
             OtherComment,
             /// The mark of a program in a text.
             #[regex("```[A-Za-z0-9]*")]
@@ -177,10 +175,12 @@ pub fn tokens(file: FileId, text: &str) -> Tokens<'_> {
     let mut out = Tokens::default();
     let mut strange: Option<Token<'_>> = None;
     let mut lexer = Kind::lexer(text);
+    let mut comments = OtherComments::default();
     while let Some(found) = lexer.next() {
+        let (first, indent) = lines.place(lexer.span().start);
+        let found = found.map(|kind| comments.extend(kind, first, &mut lexer));
         let range = lexer.span();
         let span = Span { file, start: range.start as u32, end: range.end as u32 };
-        let (first, indent) = lines.place(range.start);
         let kind = found.unwrap_or(Kind::Wrong);
         let mut token = Token { kind, first, indent, span, text: lexer.slice() };
         if let Some(run) = strange.take() {
@@ -233,6 +233,32 @@ pub fn string(text: &str) -> String {
         }
     }
     out
+}
+
+/// Comments of other languages: `/* .. */`, and quotes in threes that begin a line. What does not end is none.
+#[derive(Default)]
+struct OtherComments {
+    /// The marks that do not come any more: no text is searched twice for them.
+    absent: Vec<&'static str>,
+}
+
+impl OtherComments {
+    /// Takes the rest of such a comment to the token that it begins with; the kind of the token after that.
+    fn extend(&mut self, kind: Kind, first: bool, lexer: &mut Lexer<'_, Kind>) -> Kind {
+        let (mark, end) = match lexer.slice() {
+            "/" => ("*", "*/"),
+            "\"\"" if first => ("\"", "\"\"\""),
+            _ => return kind,
+        };
+        let inner = lexer.remainder().strip_prefix(mark).filter(|_| !self.absent.contains(&end));
+        let Some(inner) = inner else { return kind };
+        if let Some(at) = inner.find(end) {
+            lexer.bump(mark.len() + at + end.len());
+            return Kind::OtherComment;
+        }
+        self.absent.push(end);
+        kind
+    }
 }
 
 /// Where lines begin, as the tokens are walked through.
@@ -411,8 +437,9 @@ fn other_comment(run: Token<'_>, text: &str) -> Fault {
     let report = Diagnostic::new(Code::E0102, begin, format!("`{mark}` has no meaning here"))
         .help("a comment begins with `//`, and ends at the end of the line");
     let after = text.get(run.span.end as usize..).unwrap_or_default();
-    let ends = after.trim_start_matches([' ', '\t', ';']).starts_with(LINE_ENDS);
-    let report = match ends || after.is_empty() {
+    let after = after.trim_start_matches([' ', '\t']);
+    // A comment with `//` would also hide what follows on the line.
+    let report = match after.is_empty() || after.starts_with(LINE_ENDS) {
         true => {
             let indent =
                 format!("\n{}", " ".repeat(if run.first { run.indent } else { 0 } as usize));

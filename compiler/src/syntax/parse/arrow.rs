@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast::Operand;
 use crate::syntax::fault::{Fault, Reach};
-use crate::syntax::lookahead::{MAX_LOOK, behind};
+use crate::syntax::lookahead::{MAX_LOOK, at_binder, behind};
 use crate::syntax::token::{Kind, Token};
 use chumsky::prelude::{EmptyErr, Parser, custom};
 
@@ -75,8 +75,9 @@ pub(super) fn called<'t>() -> impl Parser<'t, Input<'t>, Sides, Extra> + Clone {
         let end = behind(inner.iter(), Kind::RightParen).filter(|_| is_open);
         let end = end.ok_or_else(EmptyErr::default)?;
         let arguments = inner.get(..end - 1).unwrap_or_default();
-        let ends = inner.get(end).is_none_or(|next| next.kind == Kind::Semicolon || next.first);
-        let close = inner.get(end - 1).filter(|_| ends && has_several(arguments));
+        let ends = inner.get(end).is_none_or(ends_call);
+        let is_call = ends && has_several(arguments) && !at_binder(inner);
+        let close = inner.get(end - 1).filter(|_| is_call);
         let place = open.span.to(close.ok_or_else(EmptyErr::default)?.span);
         let mut report =
             Diagnostic::new(Code::E0101, place, "the operands of an operation have no parentheses");
@@ -87,6 +88,12 @@ pub(super) fn called<'t>() -> impl Parser<'t, Input<'t>, Sides, Extra> + Clone {
         }
         Ok((Vec::new(), Vec::new()))
     })
+}
+
+/// Whether a call ends before this token: the operands of an operation may go on in the next line.
+fn ends_call(next: &Token<'_>) -> bool {
+    let goes_on = matches!(next.kind, Kind::Arrow | Kind::Comma | Kind::Via);
+    next.kind == Kind::Semicolon || next.first && !goes_on
 }
 
 /// Whether these are several arguments, or ones with names.
@@ -142,8 +149,8 @@ fn arrow_backwards(left: &[Token<'_>], right: &[Token<'_>]) -> Option<Fault> {
     Some(Fault::new(place.start, Reach::Statement, report))
 }
 
-/// Another operand right before the sources, as in `put c a -> p.b`: most likely the channel. `sources` is what has been
-/// read, and `tokens` what follows.
+/// Another operand right before the sources, as in `put c a -> p.b`: most likely the channel. `sources` is what has
+/// been read, and `tokens` what follows.
 fn operand_before_source(
     form: Option<&str>,
     sources: &[Token<'_>],
@@ -152,7 +159,7 @@ fn operand_before_source(
     let (first, last) = (sources.first()?, sources.last()?);
     let next = tokens.first()?;
     let place = first.span.to(last.span);
-    let end = tokens.iter().position(|token| token.kind == Kind::Semicolon)?;
+    let end = tokens.iter().take(MAX_LOOK).position(|token| token.kind == Kind::Semicolon)?;
     let end = tokens.get(..end)?;
     let message = format!("expected `->` after the source, found {}", shown(next));
     let report = Diagnostic::new(Code::E0101, next.span, message).and(place, "the source");

@@ -12,8 +12,8 @@ use crate::syntax::ast::{
     Argument, BinaryOp, Binder, Dimension, Expr, ExprKind, Gathered, Index, Name, RangeKind,
     UnaryOp,
 };
-use crate::syntax::lookahead::{begins_surely, holds_statements};
-use crate::syntax::token::{Class, Kind, Token, integer, string};
+use crate::syntax::lookahead::{at_binder, begins_surely, holds_statements};
+use crate::syntax::token::{Kind, Token, integer, string};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom, recursive};
 
 /// The rules for values, from which other rules are built.
@@ -383,12 +383,6 @@ fn braced<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
         .then_ignore(close(Kind::RightBrace))
         .or(bare)
         .boxed()
-}
-
-/// Whether the tokens begin with `name in`.
-pub(super) fn at_binder(tokens: &[Token<'_>]) -> bool {
-    let is_word = kind_at(tokens, 0).is_some_and(|kind| kind.class() != Class::Mark);
-    is_word && kind_at(tokens, 1) == Some(Kind::In)
 }
 
 fn binders<'t>(expression: &Rule<'t, Expr>) -> Rule<'t, Vec<Binder>> {

@@ -1,13 +1,14 @@
 //! What a family is declared over, in the forms that come from other languages: without brackets, in parentheses, or
 //! behind the declaration. These are reported with the edits that make them right.
 
-use super::expression::{Values, at_binder};
+use super::expression::Values;
 use super::report::written;
 use super::{Extra, Input, Note, Reader, Rule, here, kind_at, look, mark, rest, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast::{Binder, Dimension};
 use crate::syntax::fault::{Fault, Reach};
+use crate::syntax::lookahead::at_binder;
 use crate::syntax::token::{Kind, Token};
 use chumsky::prelude::{EmptyErr, Parser, custom};
 

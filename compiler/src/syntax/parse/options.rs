@@ -1,5 +1,5 @@
-//! The options of a program, also in the forms that other languages would give them: separated by commas, in parentheses,
-//! or a single one without braces. These are reported with the edits that make them right.
+//! The options of a program, also in the forms that other languages would give them: separated by commas, in
+//! parentheses, or a single one without braces. These are reported with the edits that make them right.
 
 use super::expression::{Values, index};
 use super::item::braced;
@@ -9,9 +9,11 @@ use super::recover::{
 use super::report::{
     assigned_options, bare_options, commas_for_semicolons, options_in_parentheses,
 };
-use super::{Extra, Input, Note, Reader, Rule, before, kind_at, look, mark, note, rest, span};
+use super::{
+    Extra, Input, Note, Reader, Rule, before, kind_at, last, look, mark, note, rest, span,
+};
 use crate::syntax::ast::{OptionSetting, OptionValue};
-use crate::syntax::lookahead::behind;
+use crate::syntax::lookahead::{MAX_LOOK, begins_surely, behind};
 use crate::syntax::token::{Kind, Token};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom};
 
@@ -51,8 +53,11 @@ fn bare<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
             && kind_at(tokens, colon + 1) == Some(Kind::Equal)
     });
     let another = another_option().ignore_then(option_setting(values));
+    let head = custom(|input: &mut Reader<'t, '_>| Ok(last(input)));
+    let behind_them = custom(|input: &mut Reader<'t, '_>| Ok(rest(input)));
     is_here
-        .ignore_then(mark(Kind::Colon).or(mark(Kind::Dot)).or_not())
+        .ignore_then(head)
+        .then(mark(Kind::Colon).or(mark(Kind::Dot)).or_not())
         .then(option_setting(values).map(|one| vec![one]).foldl(
             another.repeated(),
             |mut all, one| {
@@ -61,19 +66,28 @@ fn bare<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
             },
         ))
         .then(mark(Kind::Semicolon).or(mark(Kind::Comma)).or_not())
-        .map_with(|((colon, settings), _), e| {
-            let fault = bare_options(colon, e.slice());
+        .then(behind_them)
+        .map_with(|((((head, colon), settings), _), after), e| {
+            let fault = bare_options(colon, e.slice(), are_all(head, after));
             e.state().log.extend(fault.map(|fault| Note::Fault(Box::new(fault))));
             settings
         })
         .boxed()
 }
 
-/// What is between two options that are not in braces, if another one follows: on the same line, or on a line of its own
-/// like the one before it.
+/// Whether no more options can follow, judging by what is `after` them: another statement, or a line that is indented
+/// no further than that of `options`. Otherwise there may be more of them behind a mistake.
+fn are_all(head: Option<&Token<'_>>, after: &[Token<'_>]) -> bool {
+    let indent = head.map_or(0, |head| head.indent);
+    let ends = |next: &Token<'_>| next.kind.is_closer() || next.first && next.indent <= indent;
+    after.first().is_none_or(ends) || begins_surely(after)
+}
+
+/// What is between two options that are not in braces, if another one follows: on the same line, or on a line of its
+/// own like the one before it.
 fn another_option<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
-        let line = before(input).iter().rev().find(|token| token.first);
+        let line = before(input).iter().rev().take(MAX_LOOK).find(|token| token.first);
         let line = line.filter(|head| head.kind != Kind::Options).map(|head| head.indent);
         let tokens = rest(input);
         let mark = matches!(kind_at(tokens, 0), Some(Kind::Comma | Kind::Semicolon));

@@ -4,14 +4,16 @@
 use super::advice::advice;
 use super::form::{form_of_statement, head};
 use super::recover::Parenthesized;
-use super::{Reader, before, here, last, rest};
+use super::{Reader, before, here, kind_at, last, rest};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast::OPTION_NAMES;
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
 use crate::syntax::habit::Habit;
-use crate::syntax::lookahead::{begins_surely, behind, continues_with_modifier, is_operator};
+use crate::syntax::lookahead::{
+    MAX_LOOK, begins_surely, behind, continues_with_modifier, is_operator,
+};
 use crate::syntax::token::{Class, Kind, Token};
 use std::fmt;
 
@@ -413,8 +415,13 @@ pub(super) fn no_extent(after: Span) -> Fault {
     Fault::new(after.start, Reach::Statement, report)
 }
 
-/// Options that are not in braces, and what comes before and after them.
-pub(super) fn bare_options(colon: Option<&Token<'_>>, tokens: &[Token<'_>]) -> Option<Fault> {
+/// Options that are not in braces, and what comes before and after them. Where they may not be `all` of them, they are
+/// not put in braces.
+pub(super) fn bare_options(
+    colon: Option<&Token<'_>>,
+    tokens: &[Token<'_>],
+    all: bool,
+) -> Option<Fault> {
     let settings = tokens.get(usize::from(colon.is_some())..)?;
     let (first, last) = (settings.first()?, settings.last()?);
     let place = first.span.to(last.span);
@@ -450,8 +457,11 @@ pub(super) fn bare_options(colon: Option<&Token<'_>>, tokens: &[Token<'_>]) -> O
         Kind::Comma => Edit { span: last.span, text: format!(";{end}") },
         _ => Edit { span: last.after(), text: format!(";{end}") },
     });
-    let report = Diagnostic::new(Code::E0105, place, "options belong in braces")
-        .fix("write `options { .. }`", edits);
+    let report = Diagnostic::new(Code::E0105, place, "options belong in braces");
+    let report = match all {
+        true => report.fix("write `options { .. }`", edits),
+        false => report.help("write `options { .. }`"),
+    };
     Some(Fault::new(place.start, Reach::Before, report))
 }
 
@@ -464,8 +474,8 @@ pub(super) fn assigned_options(equal: Span, end: Option<Span>) -> Fault {
     Fault::new(equal.start, Reach::Before, report)
 }
 
-/// Commas after options, of which `first` is the first. `places` are those of all of them and the end of the last option
-/// if nothing ends it.
+/// Commas after options, of which `first` is the first. `places` are those of all of them and the end of the last
+/// option if nothing ends it.
 pub(super) fn commas_for_semicolons(first: Span, places: impl Iterator<Item = Span>) -> Fault {
     let edits = places.map(|span| Edit { span, text: ";".to_owned() }).collect();
     let report = Diagnostic::new(Code::E0101, first, "expected `;` after an option, found `,`")
@@ -685,12 +695,13 @@ pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, wanted: Expect
 /// A name, and behind it what looks like the arguments of a call.
 pub(super) fn call_without_parentheses(tokens: &[Token<'_>]) -> Option<Fault> {
     let (name, after) = tokens.split_first().filter(|(name, _)| name.kind == Kind::Name)?;
-    let end = after.iter().position(|token| token.kind == Kind::Semicolon)?;
-    let arguments = after.get(..end)?;
+    // Only up to the end of the line, since this is asked for each line of a text that is no program.
+    let ends = |token: &Token<'_>| token.kind == Kind::Semicolon || token.first;
+    let end = after.iter().take(MAX_LOOK).position(ends)?;
+    let arguments = after.get(..end).filter(|_| kind_at(after, end) == Some(Kind::Semicolon))?;
     let (first, last) = (arguments.first()?, arguments.last()?);
-    let is_other = |token: &Token<'_>| {
-        token.first || matches!(token.kind, Kind::Arrow | Kind::Equal | Kind::LeftBrace)
-    };
+    let is_other =
+        |token: &Token<'_>| matches!(token.kind, Kind::Arrow | Kind::Equal | Kind::LeftBrace);
     let is_value = first.kind.is_name() || matches!(first.kind, Kind::Int | Kind::Str);
     if !is_value
         || arguments.iter().any(is_other)
@@ -705,7 +716,8 @@ pub(super) fn call_without_parentheses(tokens: &[Token<'_>]) -> Option<Fault> {
         Edit { span: last.after(), text: ")".to_owned() },
     ];
     let mut fault = no_such_word(name, None);
-    fault.report = fault.report.guess("to call a procedure, write `name(..);`", edits);
+    let title = format!("to call a procedure, write `{}(..);`", name.text);
+    fault.report = fault.report.guess(title, edits);
     Some(fault)
 }
 

@@ -2,7 +2,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::arrow::{arrow, backwards, called};
-use super::expression::{Values, arguments, at_binder, condition, opened_dimensions};
+use super::expression::{Values, arguments, condition, opened_dimensions};
 use super::family::unbracketed;
 use super::item::{Prefix, with_prefix};
 use super::prose::prose;
@@ -28,7 +28,8 @@ use crate::syntax::ast::{
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
 use crate::syntax::lookahead::{
-    begins_surely, continues_with_modifier, encloses_statement, takes_body,
+    MAX_LOOK, at_binder, begins_surely, behind, continues_with_modifier, encloses_statement,
+    takes_body,
 };
 use crate::syntax::token::{Class, Kind, Token, string};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom, recursive};
@@ -104,8 +105,8 @@ fn statements(elements: Vec<Element>, notes: &mut super::Notes) -> Vec<Stmt> {
     out
 }
 
-/// A statement on the same line in place of a body. Statements that have bodies themselves are not taken for one, so that
-/// what has no braces does not nest.
+/// A statement on the same line in place of a body. Statements that have bodies themselves are not taken for one, so
+/// that what has no braces does not nest.
 fn bare_statement<'t>(known: Rule<'t, Option<StmtKind>>) -> Rule<'t, Vec<Element>> {
     let begins = |tokens: Input<'t>| {
         let colon = usize::from(kind_at(tokens, 0) == Some(Kind::Colon));
@@ -325,7 +326,7 @@ fn turns<'t>() -> impl Parser<'t, Input<'t>, Vec<Binder>, Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
         let tokens = rest(input);
         let ends = |token: &Token<'_>| token.first || token.kind == Kind::LeftBrace;
-        let length = tokens.iter().position(ends).unwrap_or(tokens.len());
+        let length = tokens.iter().take(MAX_LOOK).take_while(|token| !ends(token)).count();
         let header = tokens.get(..length).unwrap_or_default();
         let count = header.iter().filter(|token| token.kind == Kind::Semicolon).count();
         let (first, last) = header.first().zip(header.last()).ok_or_else(EmptyErr::default)?;
@@ -359,11 +360,21 @@ fn r#if<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, If> {
 /// A word of another language for `else if`.
 fn else_if<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
-        let word = rest(input).first().filter(|word| foreign::is_else_if(word.text));
-        note(input, other_else_if(word.ok_or_else(EmptyErr::default)?));
+        let tokens = rest(input);
+        let word = tokens.first().filter(|word| foreign::is_else_if(word.text));
+        let word = word.filter(|_| !is_whole_call(tokens)).ok_or_else(EmptyErr::default)?;
+        note(input, other_else_if(word));
         input.next_ref();
         Ok(())
     })
+}
+
+/// Whether the tokens begin with the call of a procedure, which may have any name.
+fn is_whole_call(tokens: &[Token<'_>]) -> bool {
+    let inner = tokens.get(2..).filter(|_| kind_at(tokens, 1) == Some(Kind::LeftParen));
+    let inner = inner.unwrap_or_default();
+    let end = behind(inner.iter(), Kind::RightParen);
+    end.is_some_and(|end| kind_at(inner, end) == Some(Kind::Semicolon))
 }
 
 /// What follows `else`; `behind_if` is what follows an `if`.
@@ -598,7 +609,7 @@ fn is_call(tokens: &[Token<'_>]) -> bool {
         return false;
     }
     let mut depth = 0u32;
-    for (i, token) in tokens.iter().enumerate() {
+    for (i, token) in tokens.iter().enumerate().take(MAX_LOOK) {
         match token.kind {
             Kind::LeftParen => depth += 1,
             Kind::RightParen if depth <= 1 => {

@@ -7,6 +7,7 @@ use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
+use crate::syntax::lookahead::MAX_LOOK;
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::prelude::{EmptyErr, Parser, custom};
 
@@ -19,7 +20,10 @@ pub(super) fn filler<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
                 && !tokens.get(1).is_some_and(|next| next.first);
         let word = tokens.first().filter(|word| !word.first && foreign::is_filler(word.text));
         let word = word.filter(|_| is_operand).ok_or_else(EmptyErr::default)?;
-        let fault = removable(word, tokens.get(1), "has no meaning here");
+        let fault = match word.text {
+            "any" => chosen(word),
+            _ => removable(word, tokens.get(1), "has no meaning here"),
+        };
         let fault = match word.text {
             "all" | "each" | "every" => {
                 let report = fault.report.help("`c[*]` is each member of the family `c`");
@@ -31,6 +35,17 @@ pub(super) fn filler<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
         input.next_ref();
         Ok(())
     })
+}
+
+/// A word that asks for one operand of several. Without it the operation would be about all of them, so it is not
+/// removed.
+fn chosen(word: &Token<'_>) -> Fault {
+    let report =
+        Diagnostic::new(Code::E0101, word.span, format!("{} has no meaning here", shown(word)))
+            .help(
+                "an operation is about each of its operands; to mean a single one, name it: `c[0]`",
+            );
+    Fault::new(word.span.start, Reach::Before, report)
 }
 
 /// A word before the name that a loop binds: `for let i in xs`, `for int i in xs`.
@@ -104,20 +119,40 @@ pub(super) fn initial_value<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clo
         let tokens = rest(input);
         let equal = tokens.first().filter(|equal| equal.kind == Kind::Equal && !equal.first);
         let equal = equal.ok_or_else(EmptyErr::default)?;
-        let ends = |token: &Token<'_>| token.kind == Kind::Semicolon || token.first;
-        let length = tokens.iter().position(ends).unwrap_or(tokens.len());
-        let value = tokens.get(..length).unwrap_or_default();
+        let (value, after) =
+            tokens.split_at_checked(length_of_value(tokens)).ok_or_else(EmptyErr::default)?;
+        // Between several lines there may be comments, and without `;` this may not be all of it.
+        let is_whole = after.first().is_some_and(|end| end.kind == Kind::Semicolon && !end.first)
+            && !value.iter().any(|token| token.first);
         let place = equal.span.to(value.last().map_or(equal.span, |last| last.span));
         let report =
             Diagnostic::new(Code::E0101, place, "a region of scratch has no initial value")
-                .note("it keeps what the launch before has left in it")
-                .fix("remove it", vec![Edit { span: place, text: String::new() }]);
+                .note("it keeps what the launch before has left in it");
+        let report = match is_whole {
+            true => report.fix("remove it", vec![Edit { span: place, text: String::new() }]),
+            false => report.help("remove it"),
+        };
         note(input, Fault::new(place.start, Reach::Statement, report));
         for _ in value {
             input.next_ref();
         }
         Ok(())
     })
+}
+
+/// How many tokens of a value there are: up to `;` or the end of a line, outside of brackets.
+fn length_of_value(tokens: &[Token<'_>]) -> usize {
+    let mut depth = 0_u32;
+    let goes_on = |token: &&Token<'_>| {
+        let inside = depth > 0;
+        if token.kind.is_opener() {
+            depth += 1;
+        } else if token.kind.is_closer() {
+            depth = depth.saturating_sub(1);
+        }
+        inside || !(token.first || token.kind == Kind::Semicolon || token.kind.is_closer())
+    };
+    tokens.iter().take(MAX_LOOK).take_while(goes_on).count()
 }
 
 /// A `:` or `=` between the word of a declaration and the name that follows it.
@@ -148,9 +183,10 @@ pub(super) fn before_brace<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clon
     })
 }
 
-/// A token that is removed, with the space before the `next` one.
+/// A token that is removed, with the blank before the `next` one; anything else between them, as a comment, stays.
 fn removable(token: &Token<'_>, next: Option<&Token<'_>>, why: &str) -> Fault {
-    let end = next.map_or(token.span.end, |next| next.span.start);
+    let is_near = |next: &&Token<'_>| !next.first && next.span.start <= token.span.end + 1;
+    let end = next.filter(is_near).map_or(token.span.end, |next| next.span.start);
     let edit = Edit { span: Span { end, ..token.span }, text: String::new() };
     let report = Diagnostic::new(Code::E0101, token.span, format!("{} {why}", shown(token)))
         .fix(format!("remove {}", shown(token)), vec![edit]);
