@@ -77,7 +77,7 @@ macro_rules! kinds {
             Doc,
             /// `//! text`
             InnerDoc,
-            /// A comment of another language; see [`OtherComments`].
+            /// A comment of another language.
             OtherComment,
             /// The mark of a program in a text.
             #[regex("```[A-Za-z0-9]*")]
