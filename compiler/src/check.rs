@@ -178,6 +178,9 @@ fn of_all_ranks(program: &ir::Program, parts: u32, interrupt: &Interrupt) -> Siz
     let mut sizes = Sizes::of(program);
     with_parts(&subject, parts, &mut sizes, interrupt);
     for class in classes::others(program, parts) {
+        if interrupt.is_set() {
+            break;
+        }
         in_class(&subject, &class, (Ranks::All, &known), &mut sizes, interrupt);
     }
     sizes

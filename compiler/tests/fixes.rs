@@ -219,3 +219,26 @@ fn guesses_and_standard_input_are_left_to_people() {
     assert_eq!(run.status, Some(1));
     assert!(!run.stderr.contains("fixed"), "{}", run.stderr);
 }
+
+/// Cases whose mistakes can only be mended by hand: a fix would change or lose something.
+const BY_HAND: [&str; 4] = [
+    "syntax/comments_of_other_languages_before_code",
+    "syntax/initial_values_over_several_lines",
+    "syntax/options_behind_a_mistake",
+    "syntax/words_that_choose",
+];
+
+#[test]
+fn what_only_its_author_can_mend_is_left_alone() {
+    for name in BY_HAND {
+        let path = manifest("tests/cases").join(name).with_extension("ccl");
+        let folder = tempfile::tempdir().unwrap();
+        let copied = folder.path().join(path.file_name().unwrap());
+        fs::copy(&path, &copied).unwrap();
+        let file = copied.file_name().unwrap().to_str().unwrap().to_owned();
+        let run = check(&folder, &["--fix".to_owned(), file]);
+        let (before, after) = (fs::read_to_string(&path), fs::read_to_string(&copied));
+        assert_eq!(before.unwrap(), after.unwrap(), "{name}");
+        assert_eq!(run.status, Some(1), "{name}: {}", run.stderr);
+    }
+}

@@ -156,6 +156,13 @@ pub fn ends_element(kind: Kind) -> bool {
     )
 }
 
+/// The tokens of the first line, and those after it.
+#[must_use]
+pub fn first_line<'a, 't>(tokens: &'a [Token<'t>]) -> (&'a [Token<'t>], &'a [Token<'t>]) {
+    let end = tokens.iter().enumerate().position(|(at, token)| at > 0 && token.first);
+    tokens.split_at(end.unwrap_or(tokens.len()))
+}
+
 /// Whether the tokens begin with `name in`.
 #[must_use]
 pub fn at_binder(tokens: &[Token<'_>]) -> bool {

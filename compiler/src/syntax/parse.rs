@@ -15,6 +15,7 @@ mod expression;
 mod family;
 mod form;
 mod item;
+mod operation;
 mod options;
 mod prose;
 mod recover;
@@ -111,15 +112,13 @@ impl Notes {
         (faults, items)
     }
 
-    /// Takes out the declarations that were in wrong places from `start` on.
-    fn take_declarations(&mut self, start: Span) -> Vec<ast::ProgramItem> {
+    /// Takes out the declarations that were in wrong places, of the notes from the given one on.
+    fn take_declarations(&mut self, first: usize) -> Vec<ast::ProgramItem> {
         let mut taken = Vec::new();
-        for note in std::mem::take(&mut self.log) {
+        for note in self.log.split_off(first.min(self.log.len())) {
             match note {
-                Note::Declaration(item) if item.span >= start => taken.push(*item),
-                note @ (Note::Fault(_) | Note::Declaration(_) | Note::Item(_)) => {
-                    self.log.push(note)
-                }
+                Note::Declaration(item) => taken.push(*item),
+                note @ (Note::Fault(_) | Note::Item(_)) => self.log.push(note),
             }
         }
         taken

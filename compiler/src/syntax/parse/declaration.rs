@@ -13,6 +13,7 @@ use super::{Extra, Input, Note, Reader, Rule, head, here, kind_at, look, mark, n
 use crate::syntax::ast::{
     Channel, ChannelEnd, Dimension, Implements, ProgramItemKind, Scratch, Semaphore,
 };
+use crate::syntax::lookahead::MAX_LOOK;
 use crate::syntax::token::{Kind, Token};
 use chumsky::prelude::{EmptyErr, Parser, choice, custom};
 
@@ -43,7 +44,7 @@ fn implements<'t>(values: &Values<'t>) -> Rule<'t, Option<Implements>> {
 /// Whether a body follows the parentheses, rather than `;`.
 pub(super) fn opens_body(tokens: &[Token<'_>]) -> bool {
     let mut depth = 0u32;
-    for (i, token) in tokens.iter().enumerate() {
+    for (i, token) in tokens.iter().enumerate().take(MAX_LOOK) {
         match token.kind {
             Kind::LeftParen => depth += 1,
             Kind::RightParen if depth <= 1 => {

@@ -383,14 +383,16 @@ fn program<'t>(
     let items = with_prefix(any).map(|((docs, attributes), found)| {
         found.map(|(kind, span)| ProgramItem { docs, attributes, kind, span })
     });
-    word(Kind::Program)
-        .ignore_then(required_name("a name for the program"))
+    let noted = custom(|input: &mut Reader<'t, '_>| Ok(input.state().log.len()));
+    noted
+        .then_ignore(word(Kind::Program))
+        .then(required_name("a name for the program"))
         .then(parameters(values, "(ranks: int = 8)"))
         .then_ignore(early_collective().or_not())
         .then(braced(items.boxed()))
-        .map_with(|((name, parameters), (mut items, end)), e| {
+        .map_with(|(((noted, name), parameters), (mut items, end)), e| {
             let name = name.unwrap_or(Name { text: String::new(), span: end });
-            for lost in e.state().take_declarations(name.span) {
+            for lost in e.state().take_declarations(noted) {
                 // Before the statement that it was in, so that it is declared where it is used.
                 let after = items.iter().position(|item| item.span.end > lost.span.start);
                 items.insert(after.unwrap_or(items.len()), lost);
@@ -538,7 +540,8 @@ fn late_inner_doc(token: &Token<'_>) -> Fault {
     Fault::new(token.span.start, Reach::Before, report)
 }
 
-/// A function with statements in braces, as if it were what `meant` declares; `header` is what it has between them and its parameters.
+/// A function with statements in braces, as if it were what `meant` declares; `header` is what it has between them and
+/// its parameters.
 fn function_with_statements(word: &Token<'_>, meant: Kind, header: &[Token<'_>]) -> Fault {
     let message = "a function has one value, and no statements";
     let report = Diagnostic::new(Code::E0101, word.span, message);

@@ -1,18 +1,20 @@
 //! The options of a program, also in the forms that other languages would give them: separated by commas, in
 //! parentheses, or a single one without braces. These are reported with the edits that make them right.
+#![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::expression::{Values, index};
 use super::item::braced;
 use super::recover::{
-    expect, listed_some, name, parenthesized, required_name, semicolon, unknown, word,
-};
-use super::report::{
-    assigned_options, bare_options, commas_for_semicolons, options_in_parentheses,
+    Parenthesized, expect, listed_some, name, parenthesized, required_name, semicolon, unknown,
+    word,
 };
 use super::{
     Extra, Input, Note, Reader, Rule, before, kind_at, last, look, mark, note, rest, span,
 };
+use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::source::Span;
 use crate::syntax::ast::{OptionSetting, OptionValue};
+use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::lookahead::{MAX_LOOK, begins_surely, behind};
 use crate::syntax::token::{Kind, Token};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom};
@@ -180,4 +182,106 @@ fn map<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
         .ignore_then(listed_some(entry.boxed(), Kind::RightBrace))
         .map_with(|entries, e| OptionValue::Map(entries.into_iter().flatten().collect(), span(e)))
         .boxed()
+}
+
+/// Options that are not in braces, and the mark before them. Where they may not be `all` of them, they are not put in
+/// braces.
+fn bare_options(colon: Option<&Token<'_>>, tokens: &[Token<'_>], all: bool) -> Option<Fault> {
+    let settings = tokens.get(usize::from(colon.is_some())..)?;
+    let (first, last) = (settings.first()?, settings.last()?);
+    let place = first.span.to(last.span);
+    let report = Diagnostic::new(Code::E0105, place, "options belong in braces");
+    let report = match all {
+        true => {
+            let open = match colon {
+                Some(dot) if dot.kind == Kind::Dot => {
+                    Edit { span: dot.span, text: " { ".to_owned() }
+                }
+                Some(colon) => Edit { span: colon.span, text: " {".to_owned() },
+                None => Edit {
+                    span: Span { end: first.span.start, ..first.span },
+                    text: "{ ".to_owned(),
+                },
+            };
+            let end = match colon.filter(|_| first.first) {
+                Some(colon) => format!("\n{}}}", " ".repeat(colon.indent as usize)),
+                None => " }".to_owned(),
+            };
+            let close = match last.kind {
+                Kind::Semicolon => Edit { span: last.after(), text: end },
+                Kind::Comma => Edit { span: last.span, text: format!(";{end}") },
+                _ => Edit { span: last.after(), text: format!(";{end}") },
+            };
+            let edits = std::iter::once(open).chain(between(settings)).chain([close]);
+            report.fix("write `options { .. }`", edits.collect())
+        }
+        false => report.help("write `options { .. }`"),
+    };
+    Some(Fault::new(place.start, Reach::Before, report))
+}
+
+/// The edits that end each option with `;` but the last one.
+fn between(settings: &[Token<'_>]) -> impl Iterator<Item = Edit> {
+    let mut depth = 0_u32;
+    settings.windows(3).filter_map(move |three| {
+        let [before, name, equal] = three else { return None };
+        if before.kind.is_opener() {
+            depth += 1;
+        } else if before.kind.is_closer() {
+            depth = depth.saturating_sub(1);
+        }
+        let begins = depth == 0 && name.kind.is_name() && equal.kind == Kind::Equal;
+        let place = match before.kind {
+            Kind::Semicolon => None,
+            Kind::Comma => Some(before.span),
+            _ => Some(before.after()),
+        };
+        place.filter(|_| begins).map(|span| Edit { span, text: ";".to_owned() })
+    })
+}
+
+/// A `=` between `options` and their braces, and the `;` behind them.
+fn assigned_options(equal: Span, end: Option<Span>) -> Fault {
+    let removed = std::iter::once(equal).chain(end);
+    let edits = removed.map(|span| Edit { span, text: String::new() }).collect();
+    let report = Diagnostic::new(Code::E0101, equal, "expected `{`, found `=`")
+        .fix("write `options { .. }`", edits);
+    Fault::new(equal.start, Reach::Before, report)
+}
+
+/// Commas after options, of which `first` is the first. `places` are those of all of them and the end of the last
+/// option if nothing ends it.
+fn commas_for_semicolons(first: Span, places: impl Iterator<Item = Span>) -> Fault {
+    let edits = places.map(|span| Edit { span, text: ";".to_owned() }).collect();
+    let report = Diagnostic::new(Code::E0101, first, "expected `;` after an option, found `,`")
+        .fix("write `;` after each option", edits);
+    Fault::new(first.start, Reach::Statement, report)
+}
+
+/// Options in parentheses, and the commas that end them.
+fn options_in_parentheses<'t>(
+    found: &Parenthesized<'t>,
+    commas: impl Iterator<Item = &'t Token<'t>>,
+) -> Option<Fault> {
+    let (close, settings) = found.inner.split_last()?;
+    let replace = |token: &Token<'_>, text: &str| Edit { span: token.span, text: text.to_owned() };
+    // A space where the bracket and an option are on the same line.
+    let open = if found.inner.first()?.first { "{" } else { "{ " };
+    let end = if close.first { "}" } else { " }" };
+    let last = settings.last()?;
+    let mut edits = vec![replace(found.open, open)];
+    edits.extend(commas.map(|comma| replace(comma, ";")));
+    if last.kind != Kind::Semicolon && last.kind != Kind::Comma {
+        edits.push(Edit { span: last.after(), text: ";".to_owned() });
+    }
+    edits.push(replace(close, end));
+    let ended = found.next.filter(|next| next.kind == Kind::Semicolon);
+    edits.extend(ended.map(|end| replace(end, "")));
+    let place = found.open.span.to(close.span);
+    let report = Diagnostic::new(Code::E0105, place, "options belong in braces");
+    let report = match found.is_certain() {
+        true => report.fix("write `options { .. }`", edits),
+        false => report.help("write `options { .. }`, with `;` after each option"),
+    };
+    Some(Fault::new(place.start, Reach::Statement, report))
 }

@@ -8,6 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
+use crate::syntax::lookahead::first_line;
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::prelude::{EmptyErr, Parser, custom};
 
@@ -36,8 +37,7 @@ fn lines_of_text<'t>(tokens: Input<'t>) -> Vec<Input<'t>> {
         return lines;
     }
     loop {
-        let length = 1 + left.iter().skip(1).take_while(|token| !token.first).count();
-        let Some((line, after)) = left.split_at_checked(length) else { return lines };
+        let (line, after) = first_line(left);
         let opens = after.first().is_some_and(|next| next.kind == Kind::LeftBrace);
         if opens || !is_text(line) {
             return lines;

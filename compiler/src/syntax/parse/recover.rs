@@ -21,7 +21,7 @@ use crate::syntax::fault::{Fault, Reach, colon_for_brace};
 use crate::syntax::foreign;
 use crate::syntax::habit::Habit;
 use crate::syntax::lookahead::{
-    MAX_LOOK, begins_statement, behind, continues_with_modifier, is_operator, left_out,
+    MAX_LOOK, begins_statement, behind, continues_with_modifier, first_line, is_operator, left_out,
 };
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, custom};
@@ -524,8 +524,8 @@ pub(super) fn misspelt_head<'t, O: 't>(words: &'static [Kind], own: Rule<'t, O>)
     .boxed()
 }
 
-/// A declaration that begins with a word of another language, judging by its body: `algorithm f(..) { collective ..; }`.
-/// `own` reads it again as what it is.
+/// A declaration that begins with a word of another language, judging by its body: `algorithm f(..) { collective ..;
+/// }`. `own` reads it again as what it is.
 pub(super) fn other_head<'t, O: 't>(own: Rule<'t, O>) -> Rule<'t, O> {
     custom(move |input: &mut Reader<'t, '_>| {
         let tokens = rest(input);
@@ -610,15 +610,15 @@ fn may_hold_statements(tokens: Input<'_>) -> bool {
 fn skip_indented(input: &mut Reader<'_, '_>) -> bool {
     let tokens = rest(input);
     let Some(head) = tokens.first().filter(|head| head.first) else { return false };
-    let line = 1 + tokens.iter().skip(1).take_while(|token| !token.first).count();
-    let ends = tokens.get(line - 1).is_some_and(|last| last.kind == Kind::Colon);
+    let (line, _) = first_line(tokens);
+    let ends = line.last().is_some_and(|last| last.kind == Kind::Colon);
     let inside = |token: &&Token<'_>| {
         !token.kind.is_closer() && (!token.first || token.indent > head.indent)
     };
     if !ends {
         return false;
     }
-    for _ in 0..line {
+    for _ in line {
         input.next_ref();
     }
     while rest(input).first().filter(inside).is_some() {

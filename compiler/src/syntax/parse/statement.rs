@@ -1,14 +1,14 @@
-//! Statements: everything from `body` to `operand` in the grammar.
+//! Statements: everything from `body` on in the grammar, except operations.
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
-use super::arrow::{arrow, backwards, called};
 use super::expression::{Values, arguments, condition, opened_dimensions};
 use super::family::unbracketed;
 use super::item::{Prefix, with_prefix};
+use super::operation::{operands, relaxed_first, synchronise, transfer};
 use super::prose::prose;
 use super::recover::{
-    close, comma_before_modifier, expect, has_body, hole, inner_word, misspelt_head, name, no_body,
-    no_semicolon, open, parenthesized, required_name, semicolon, unknown, via, whole,
+    close, expect, has_body, hole, inner_word, misspelt_head, name, no_body, no_semicolon, open,
+    parenthesized, required_name, semicolon, unknown, whole,
 };
 use super::report::{
     else_without_if, lone_semicolon, loop_in_parentheses, misspelt, needless_parentheses,
@@ -16,20 +16,16 @@ use super::report::{
     statement_for_body, statement_in_parentheses, written,
 };
 use super::superfluous::{colon_before_equal, filler, mark_before_name, type_before_name};
-use super::{
-    Extra, Input, Reader, Rule, head, head_of, here, kind_at, look, mark, note, pick, rest, span,
-};
+use super::{Extra, Input, Reader, Rule, head, here, kind_at, look, mark, note, pick, rest, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast::{
-    Binder, Block, Body, Doc, Else, Expr, If, Let, Modifier, Name, OPTION_NAMES, Operand, Require,
-    Stmt, StmtKind, Str, Synchronise, SynchroniseVerb, Transfer, TransferVerb, Type,
+    Binder, Block, Body, Doc, Else, If, Let, Name, OPTION_NAMES, Require, Stmt, StmtKind, Str, Type,
 };
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
 use crate::syntax::lookahead::{
-    MAX_LOOK, at_binder, begins_surely, behind, continues_with_modifier, encloses_statement,
-    takes_body,
+    MAX_LOOK, at_binder, begins_surely, behind, encloses_statement, takes_body,
 };
 use crate::syntax::token::{Class, Kind, Token, string};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom, recursive};
@@ -294,7 +290,7 @@ pub(super) fn require<'t>(values: &Values<'t>) -> Rule<'t, Require> {
 }
 
 /// The rest of a statement in parentheses, as other languages write calls. A value in parentheses is not meant.
-fn enclosed<'t, O: 't>(content: Rule<'t, O>) -> Rule<'t, O> {
+pub(super) fn enclosed<'t, O: 't>(content: Rule<'t, O>) -> Rule<'t, O> {
     look(encloses_statement).ignore_then(parenthesized(content, statement_in_parentheses)).boxed()
 }
 
@@ -527,67 +523,6 @@ fn sync<'t>() -> Rule<'t, StmtKind> {
         .boxed()
 }
 
-fn transfer<'t>(values: &Values<'t>) -> Rule<'t, Transfer> {
-    let via = comma_before_modifier()
-        .or_not()
-        .ignore_then(via())
-        .ignore_then(operands(values, "a channel"));
-    let sides = filler()
-        .or_not()
-        .ignore_then(operands(values, "a source"))
-        .then_ignore(arrow())
-        .then(operands(values, "a destination"));
-    transfer_verb()
-        .then(backwards().or(called()).or(sides))
-        .then(via.or_not())
-        .then(modifier(values).repeated().collect::<Vec<_>>())
-        .map(|((((token, verb), (sources, destinations)), via), modifiers)| Transfer {
-            verb,
-            verb_span: token.span,
-            sources,
-            destinations,
-            via: via.unwrap_or_default(),
-            modifiers: modifiers.into_iter().flatten().collect(),
-        })
-        .boxed()
-}
-
-fn synchronise<'t>(values: &Values<'t>) -> Rule<'t, Synchronise> {
-    let content = filler()
-        .or_not()
-        .ignore_then(operands(values, "a channel or semaphore"))
-        .then(modifier(values).repeated().collect::<Vec<_>>())
-        .boxed();
-    synchronise_verb()
-        .then(enclosed(content.clone()).or(content))
-        .map(|((token, verb), (operands, modifiers))| Synchronise {
-            verb,
-            verb_span: token.span,
-            operands,
-            modifiers: modifiers.into_iter().flatten().collect(),
-        })
-        .boxed()
-}
-
-/// `relaxed signal c;`: the modifier comes last.
-fn relaxed_first<'t>(values: &Values<'t>) -> Rule<'t, StmtKind> {
-    let before_verb = |tokens: Input<'t>| {
-        let verb = matches!(kind_at(tokens, 1), Some(Kind::Signal | Kind::Wait));
-        kind_at(tokens, 0) == Some(Kind::Relaxed) && verb
-    };
-    look(before_verb)
-        .ignore_then(mark(Kind::Relaxed))
-        .then(synchronise(values).map_with(|statement, e| (statement, span(e))))
-        .then_ignore(semicolon())
-        .map_with(|(relaxed, (mut statement, place)), e| {
-            let fault = relaxed_before(relaxed.span, place);
-            e.state().log.push(super::Note::Fault(Box::new(fault)));
-            statement.modifiers.push(Modifier::Relaxed(relaxed.span));
-            StmtKind::Synchronise(statement)
-        })
-        .boxed()
-}
-
 fn call<'t>(values: &Values<'t>) -> Rule<'t, StmtKind> {
     look(is_call)
         .ignore_then(name())
@@ -622,106 +557,12 @@ fn is_call(tokens: &[Token<'_>]) -> bool {
     true
 }
 
-fn transfer_verb<'t>() -> impl Parser<'t, Input<'t>, (&'t Token<'t>, TransferVerb), Extra> + Clone {
-    head_of(|kind| match kind {
-        Kind::Copy => Some(TransferVerb::Copy),
-        Kind::Put => Some(TransferVerb::Put),
-        Kind::PutWithSignal => Some(TransferVerb::PutWithSignal),
-        Kind::PutWithSignalAndFlush => Some(TransferVerb::PutWithSignalAndFlush),
-        Kind::Get => Some(TransferVerb::Get),
-        Kind::Reduce => Some(TransferVerb::Reduce),
-        Kind::Broadcast => Some(TransferVerb::Broadcast),
-        Kind::PutPackets => Some(TransferVerb::PutPackets),
-        Kind::ReadPutPackets => Some(TransferVerb::ReadPutPackets),
-        Kind::CopyPackets => Some(TransferVerb::CopyPackets),
-        Kind::UnpackPackets => Some(TransferVerb::UnpackPackets),
-        Kind::ReducePackets => Some(TransferVerb::ReducePackets),
-        Kind::BroadcastPackets => Some(TransferVerb::BroadcastPackets),
-        _ => None,
-    })
-}
-
-fn synchronise_verb<'t>()
--> impl Parser<'t, Input<'t>, (&'t Token<'t>, SynchroniseVerb), Extra> + Clone {
-    head_of(|kind| match kind {
-        Kind::Signal => Some(SynchroniseVerb::Signal),
-        Kind::Wait => Some(SynchroniseVerb::Wait),
-        Kind::Flush => Some(SynchroniseVerb::Flush),
-        Kind::Acquire => Some(SynchroniseVerb::Acquire),
-        Kind::Release => Some(SynchroniseVerb::Release),
-        _ => None,
-    })
-}
-
-/// A word after the operands; none if its value is missing.
-fn modifier<'t>(values: &Values<'t>) -> Rule<'t, Option<Modifier>> {
-    let setting = |kind| {
-        look(move |tokens| {
-            let next = kind_at(tokens, 1);
-            let lacks_equal = matches!(next, Some(Kind::Colon | Kind::Name | Kind::Int))
-                && !tokens.iter().take(2).any(|token| token.first);
-            kind_at(tokens, 0) == Some(kind) && (next == Some(Kind::Equal) || lacks_equal)
-        })
-        .ignore_then(mark(kind))
-        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon]))
-    };
-    let relaxed = inner_word(Kind::Relaxed).map(|token| Some(Modifier::Relaxed(token.span)));
-    let op = setting(Kind::Op).ignore_then(required_name("`sum`, `min` or `max`"));
-    let sync =
-        setting(Kind::Sync).ignore_then(required_name("`before`, `after`, `both` or `none`"));
-    let slice = setting(Kind::Slice)
-        .ignore_then(values.required("a number"))
-        .then_ignore(expect(Kind::Of, "and the number of slices", &[Kind::Slash]))
-        .then(values.required("a number"));
-    comma_before_modifier()
-        .or_not()
-        .ignore_then(choice((
-            relaxed,
-            op.map(|name| name.map(Modifier::Op)),
-            sync.map(|name| name.map(Modifier::Sync)),
-            slice.map(|(number, of)| Some(Modifier::Slice(number, of))),
-        )))
-        .boxed()
-}
-
-fn operands<'t>(values: &Values<'t>, what: &'static str) -> Rule<'t, Vec<Operand>> {
-    let comma = look(|tokens| !continues_with_modifier(tokens)).ignore_then(mark(Kind::Comma));
-    operand(values, what).separated_by(comma).at_least(1).collect().boxed()
-}
-
-fn operand<'t>(values: &Values<'t>, what: &'static str) -> Rule<'t, Operand> {
-    let each = look(|tokens| {
-        kind_at(tokens, 0) == Some(Kind::LeftParen)
-            && at_binder(tokens.get(1..).unwrap_or_default())
-    });
-    let each = each
-        .ignore_then(mark(Kind::LeftParen))
-        .ignore_then(values.binders.clone())
-        .then_ignore(expect(Kind::Colon, "and an operand", &[Kind::Arrow]))
-        .then(values.required("an operand"))
-        .then_ignore(close(Kind::RightParen))
-        .map_with(|(binders, value), e| Operand::Each(binders, value, span(e)));
-    let one = values.required(what).map(|value: Expr| Operand::One(value));
-    each.or(one).boxed()
-}
-
 fn doc_of_statement(doc: &Doc) -> Fault {
     let slashes = Span { end: doc.span.start + 3, ..doc.span };
     let report = Diagnostic::new(Code::E0101, doc.span, "only declarations can be documented")
         .help("begin a comment with `//`")
         .fix("write `//`", vec![Edit { span: slashes, text: "//".to_owned() }]);
     Fault::new(doc.span.start, Reach::Before, report)
-}
-
-/// `relaxed` before an operation that takes up `statement`.
-fn relaxed_before(relaxed: Span, statement: Span) -> Fault {
-    let edits = vec![
-        Edit { span: Span { end: statement.start, ..relaxed }, text: String::new() },
-        Edit { span: Span { start: statement.end, ..statement }, text: " relaxed".to_owned() },
-    ];
-    let report = Diagnostic::new(Code::E0101, relaxed, "`relaxed` comes after the operands")
-        .fix("write it at the end: `signal c relaxed;`", edits);
-    Fault::new(relaxed.start, Reach::Statement, report)
 }
 
 fn no_if(token: &Token<'_>) -> Fault {
