@@ -1,7 +1,6 @@
 //! Running a program on the CPU, on real numbers, in random schedules.
 //!
-//! In: a program whose joins are explicit, with its instances made, and the size and type of a
-//! message. Out: for every schedule that is tried, whether each rank ended with what the collective
+//! In: a program whose joins are explicit, with its instances made, the sizes of the messages and their type. Out: for every schedule that is tried, whether each rank ended with what the collective
 //! promises, or the first place where one did not.
 //!
 //! - The agents are: the threads of every block, a few, among which bytes are divided as on a GPU; the proxy of each
@@ -11,7 +10,7 @@
 //! - In some schedules a block's stores to another rank's memory come late: at the latest when the block signals (not
 //!   relaxed), releases, meets other blocks, makes a request to a proxy, reads from another rank, or ends.
 //! - Packets are modeled as packets: words of data, each next to the number of the launch. Everything else is bytes.
-//! - Chunks are equal, and multiples of 16 bytes. Scratch has as many as the program declares.
+//! - Chunks are equal, and multiples of 16 bytes. Scratch has as many as the program declares, of the largest size.
 //!
 //! A mistake that is found is real; that none is found in some schedules proves nothing. Proofs are up to the checks.
 
@@ -24,21 +23,25 @@ mod memory;
 mod proxy;
 mod report;
 mod schedule;
+mod sizes;
 mod thread;
 mod transfer;
 mod user;
 
+use crate::diagnostic::Diagnostic;
 use crate::interrupt::Interrupt;
 use crate::ir::{Action, BlockId, Buffer, ChannelId, OriginId, Program, RankId, ReduceOp};
 use crate::ir::{BarrierId, Op, SemaphoreId};
 pub use element::Element;
-pub use report::report;
+use report::Reports;
+use sizes::Sizes;
+use std::sync::Arc;
 
 /// How a program is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Bytes in a chunk; a multiple of 16.
-    pub chunk_bytes: u64,
+    /// Bytes in a chunk: every launch has one of these sizes, which are multiples of 16.
+    pub chunk_bytes: Arc<[u64]>,
     /// The type of the numbers.
     pub element: Element,
     /// How many launches follow each other.
@@ -145,7 +148,8 @@ pub enum Awaits {
 /// A program that is ready to be run, schedule after schedule.
 pub struct Trial<'p> {
     program: &'p Program,
-    code: code::Code<'p>,
+    /// What blocks do, for each size.
+    codes: Vec<code::Code<'p>>,
     data: data::Data,
     settings: Settings,
 }
@@ -156,13 +160,13 @@ impl<'p> Trial<'p> {
     /// # Errors
     /// If it needs more than it may have.
     pub fn new(program: &'p Program, settings: Settings) -> Result<Trial<'p>, TooLarge> {
-        let bytes = memory::bytes(program, settings.chunk_bytes)
+        let bytes = memory::bytes(program, sizes::largest(&settings.chunk_bytes))
             .saturating_add(data::bytes(program, &settings));
         if bytes > settings.max_bytes {
             return Err(TooLarge::Memory(bytes));
         }
-        let code = code::Code::of(program, settings.chunk_bytes).ok_or(TooLarge::Steps)?;
-        Ok(Trial { program, code, data: data::Data::new(program, &settings), settings })
+        let codes = code::of_sizes(program, &settings.chunk_bytes).ok_or(TooLarge::Steps)?;
+        Ok(Trial { program, codes, data: data::Data::new(program, &settings), settings })
     }
 
     /// Runs one schedule; the same seed gives the same one.
@@ -174,6 +178,16 @@ impl<'p> Trial<'p> {
         let watch = memory::Watch::new(wrong.rank, wrong.launch, wrong.element * width, width);
         let traced = self.go(seed, Some(watch), interrupt);
         if matches!(traced, Outcome::Interrupted) { outcome } else { traced }
+    }
+
+    /// The report about a schedule that went wrong; none if it did not.
+    #[must_use]
+    pub fn report(&self, seed: u64, outcome: &Outcome) -> Option<Diagnostic> {
+        Reports { program: self.program, sizes: self.sizes(seed) }.of(outcome)
+    }
+
+    fn sizes(&self, seed: u64) -> Sizes {
+        Sizes::new(&self.settings.chunk_bytes, seed)
     }
 
     fn go(&mut self, seed: u64, watch: Option<memory::Watch>, interrupt: &Interrupt) -> Outcome {

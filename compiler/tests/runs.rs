@@ -75,6 +75,39 @@ fn mistakes_are_refused_and_by_force_show_in_some_schedule() {
     assert!(silent.is_empty(), "{}", silent.join("\n"));
 }
 
+/// Programs with scratch whose launches have different sizes: those that the checks accept are right, and of the others,
+/// each goes wrong in some schedule.
+#[test]
+fn launches_of_several_sizes_go_wrong_only_where_that_is_reported() {
+    let (mut wrong, mut right) = (0, 0);
+    let cases = files::ccl_files(&manifest("tests/cases/race"));
+    for file in cases
+        .iter()
+        .filter(|file| file.file_name().unwrap().to_str().unwrap().starts_with("sizes_"))
+    {
+        let text = fs::read_to_string(file).unwrap();
+        if text.contains("collective unchecked") || text.contains("message_size") {
+            continue;
+        }
+        let run = run(file, "--launches 6", "--size 16,48,112 --schedules 300");
+        let accepted = !text.contains("W0503");
+        assert_eq!(
+            run.status,
+            Some(if accepted { 0 } else { 1 }),
+            "{}: {}",
+            file.display(),
+            run.stderr
+        );
+        *(if accepted { &mut right } else { &mut wrong }) += 1;
+    }
+    assert!(wrong > 4 && right > 1, "{wrong} {right}");
+    for name in ["allreduce_packets", "reducescatter_ring", "alltoall_packets", "allreduce_nvls"] {
+        let file = library().join(format!("{name}.ccl"));
+        let run = run(&file, "ranks=4", "--size 512,1200,9000 --launches 6 --schedules 100");
+        assert_eq!(run.status, Some(0), "{name}: {}", run.stderr);
+    }
+}
+
 /// A thread writes a packet before it waits for the next one, wherever chunks end in what it moves at a time.
 #[test]
 fn packets_that_come_back_within_an_operation_arrive() {

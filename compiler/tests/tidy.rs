@@ -27,7 +27,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("optimize", &["table", "phase", "diagnostic", "ir", "check"]),
     ("plan", &["table", "source", "diagnostic", "ir", "check", "optimize"]),
     ("cuda", &["source", "interrupt", "diagnostic", "ir"]),
-    ("emulate", &["source", "interrupt", "diagnostic", "ir"]),
+    ("emulate", &["bytes", "source", "interrupt", "diagnostic", "ir"]),
     ("decompile", &["table", "ir"]),
     ("picture", &["table", "bytes", "ir", "check::names"]),
 ];

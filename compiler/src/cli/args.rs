@@ -247,9 +247,10 @@ pub(crate) struct Run {
     #[arg(long, value_enum, default_value_t = Target::Executor)]
     pub(crate) target: Target,
     /// Size of the message: the output of an AllGather, the input of other collectives; rounded up to equal chunks of a
-    /// multiple of 16 bytes [default: 64KiB, more with pipelines, or the nearest size that the program serves]
-    #[arg(long, value_name = "BYTES")]
-    pub(crate) size: Option<String>,
+    /// multiple of 16 bytes; if there are several, each launch has one of them [default: 64KiB, more with pipelines, or
+    /// the nearest size that the program serves]
+    #[arg(long = "size", value_name = "BYTES", value_delimiter = ',')]
+    pub(crate) sizes: Vec<String>,
     /// The type of the numbers
     #[arg(long = "type", value_name = "TYPE", value_enum, default_value_t = Number::F32)]
     pub(crate) number: Number,

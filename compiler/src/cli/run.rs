@@ -13,6 +13,7 @@ use compiler::ir::run::pace;
 use compiler::ir::{Op, Pipeline, Program, Rank, ReduceOp};
 use serde_json::json;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The size of the message if none is given.
@@ -42,9 +43,8 @@ pub(crate) fn run(run: &Run, reporter: &mut Reporter) -> Result<Status, Failure>
         Some(op) => emulate::with_reduction(program, reduction(op)),
         None => program,
     };
-    let chunk_bytes = chunk_bytes(run, reporter, &program)?;
     let settings = Settings {
-        chunk_bytes,
+        chunk_bytes: chunk_bytes(run, reporter, &program)?,
         element: element(run.number),
         launches: run.launches,
         max_bytes,
@@ -53,9 +53,10 @@ pub(crate) fn run(run: &Run, reporter: &mut Reporter) -> Result<Status, Failure>
             Goal::Cuda | Goal::Executor => program.options.threads as usize,
         },
     };
+    let sizes = Arc::clone(&settings.chunk_bytes);
     let mut trial = Trial::new(&program, settings).map_err(|why| too_large(run, why))?;
-    let done = try_schedules(run, reporter, &program, &mut trial);
-    tell(run, reporter, &program, settings, &done)?;
+    let done = try_schedules(run, reporter, &mut trial);
+    tell(run, reporter, &program, &sizes, &done)?;
     Ok(reporter.finish())
 }
 
@@ -108,8 +109,12 @@ fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> 
     Ok(program.filter(|_| !broken || run.unproved))
 }
 
-/// The size of a chunk for the requested message.
-fn chunk_bytes(run: &Run, reporter: &mut Reporter, program: &Program) -> Result<u64, Failure> {
+/// The size of a chunk for each of the requested messages.
+fn chunk_bytes(
+    run: &Run,
+    reporter: &mut Reporter,
+    program: &Program,
+) -> Result<Arc<[u64]>, Failure> {
     let least = program.options.min_message_size.unwrap_or(0);
     let most = program.options.max_message_size.unwrap_or(u64::MAX);
     let chunks = u64::from(program.message_chunks());
@@ -117,20 +122,18 @@ fn chunk_bytes(run: &Run, reporter: &mut Reporter, program: &Program) -> Result<
         let bytes = message.div_ceil(chunks).max(1);
         bytes.checked_next_multiple_of(16).unwrap_or(bytes)
     };
-    let message = match &run.size {
-        Some(text) => {
-            let bytes = settings::bytes(reporter, "--size", text)?;
-            if rounded(bytes).saturating_mul(chunks) < least || bytes > most {
-                return Err(not_served(text, least, most));
-            }
-            bytes
+    if run.sizes.is_empty() {
+        let windows = several_windows(program).saturating_mul(chunks);
+        return Ok([rounded(USUAL_BYTES.max(windows.min(MOST_BYTES)).min(most).max(least))].into());
+    }
+    let requested = run.sizes.iter().map(|text| {
+        let bytes = settings::bytes(reporter, "--size", text)?;
+        if rounded(bytes).saturating_mul(chunks) < least || bytes > most {
+            return Err(not_served(text, least, most));
         }
-        None => {
-            let windows = several_windows(program).saturating_mul(chunks);
-            USUAL_BYTES.max(windows.min(MOST_BYTES)).min(most).max(least)
-        }
-    };
-    Ok(rounded(message))
+        Ok(rounded(bytes))
+    });
+    requested.collect()
 }
 
 /// The size of a chunk for which every pipeline goes through several windows, more of them where pipelines run ahead of
@@ -145,12 +148,7 @@ fn several_windows(program: &Program) -> u64 {
 }
 
 /// Runs one schedule after another until one goes wrong.
-fn try_schedules(
-    run: &Run,
-    reporter: &mut Reporter,
-    program: &Program,
-    trial: &mut Trial<'_>,
-) -> Done {
+fn try_schedules(run: &Run, reporter: &mut Reporter, trial: &mut Trial<'_>) -> Done {
     let limit = reporter.limits.time_limit.unwrap_or(USUAL_TIME);
     let (started, interrupt) = (Instant::now(), limits::interrupt(Some(limit)));
     let mut right = 0;
@@ -166,7 +164,7 @@ fn try_schedules(
             | Outcome::Early { .. }
             | Outcome::Stuck(_)
             | Outcome::Outside(..) => {
-                let report = emulate::report(program, &outcome);
+                let report = trial.report(seed, &outcome);
                 reporter.add(report.map(|report| of_seed(report, seed)).into_iter().collect());
                 break;
             }
@@ -184,12 +182,11 @@ fn tell(
     run: &Run,
     reporter: &Reporter,
     program: &Program,
-    settings: Settings,
+    sizes: &[u64],
     done: &Done,
 ) -> Result<(), Failure> {
     let all = done.right == run.schedules;
     let chunks = u64::from(program.message_chunks());
-    let message = chunks * settings.chunk_bytes;
     let promised = program.ranks.iter().any(Rank::promises_anything);
     let (number, op) = (name(run.number), operation(program.collective.op));
     if reporter.is_for_machines() {
@@ -198,8 +195,12 @@ fn tell(
             "program": program.options.name,
             "collective": program.collective.name,
             "ranks": program.ranks.len(),
-            "message_bytes": message,
-            "chunk_bytes": settings.chunk_bytes,
+            "message_bytes": sizes.first().map(|chunk_bytes| chunks * chunk_bytes),
+            "chunk_bytes": sizes.first(),
+            "sizes": sizes.iter().map(|bytes| json!({
+                "message_bytes": chunks * bytes,
+                "chunk_bytes": bytes,
+            })).collect::<Vec<_>>(),
             "type": number,
             "op": op,
             "seed": run.seed,
@@ -216,9 +217,9 @@ fn tell(
         program.options.name,
         program.collective.name,
         counted(program.ranks.len() as u64, "rank"),
-        bytes::text(message),
+        either(sizes.iter().map(|chunk_bytes| chunks * chunk_bytes)),
         counted(chunks, "chunk"),
-        bytes::text(settings.chunk_bytes),
+        either(sizes.iter().copied()),
     );
     let how = match (all, promised) {
         (true, true) => "right",
@@ -233,6 +234,11 @@ fn tell(
     };
     let seconds = done.time.as_secs_f64();
     output::to_stdout(format!("{what}\n{how}: {tried}, in {seconds:.2} s\n").as_bytes())
+}
+
+/// "1KiB or 64KiB"
+fn either(sizes: impl Iterator<Item = u64>) -> String {
+    sizes.map(bytes::text).collect::<Vec<_>>().join(" or ")
 }
 
 fn counted(count: u64, word: &str) -> String {

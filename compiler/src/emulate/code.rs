@@ -33,15 +33,16 @@ pub(super) enum Kind {
 }
 
 impl<'p> Code<'p> {
-    /// The steps of a program; none if there are too many.
-    pub(super) fn of(program: &'p Program, chunk_bytes: u64) -> Option<Code<'p>> {
-        let mut left = MOST_STEPS;
-        let mut ranks = Vec::new();
-        for rank in &program.ranks {
-            ranks.push(blocks(rank, chunk_bytes, &mut left)?);
-        }
-        Some(Code { ranks })
+    fn of(program: &'p Program, chunk_bytes: u64, left: &mut u64) -> Option<Code<'p>> {
+        let blocks = program.ranks.iter().map(|rank| blocks(rank, chunk_bytes, left));
+        Some(Code { ranks: blocks.collect::<Option<_>>()? })
     }
+}
+
+/// The steps of a program for each size of a chunk in bytes; none if there are too many.
+pub(super) fn of_sizes<'p>(program: &'p Program, sizes: &[u64]) -> Option<Vec<Code<'p>>> {
+    let mut left = MOST_STEPS;
+    sizes.iter().map(|chunk_bytes| Code::of(program, *chunk_bytes, &mut left)).collect()
 }
 
 fn blocks<'p>(rank: &'p Rank, chunk_bytes: u64, left: &mut u64) -> Option<Vec<Vec<Step<'p>>>> {

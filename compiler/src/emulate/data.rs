@@ -4,7 +4,7 @@
 //! are small enough that sums of floats are exact in any order, so a correct result is correct to the bit.
 
 use super::{Element, Settings, Wrong};
-use crate::ir::{Buffer, Program, Promise, RankId, ReduceOp};
+use crate::ir::{Buffer, Program, Promise, Rank, RankId, ReduceOp};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -12,13 +12,12 @@ use std::rc::Rc;
 pub(super) struct Data {
     element: Element,
     op: ReduceOp,
-    chunk_bytes: u64,
     /// Numbers are between minus this and this; none if any number will do.
     span: Option<i64>,
     /// For each rank, the first rank whose promises are the same.
     alike: Vec<usize>,
-    /// The contents of the promised chunks, in order; by rank, as in [`Data::alike`], and launch.
-    expected: BTreeMap<(usize, u32), Rc<[u8]>>,
+    /// The contents of the promised chunks, in order; by rank, as in [`Data::alike`], launch, and bytes in a chunk.
+    expected: BTreeMap<(usize, u32, u64), Rc<[u8]>>,
     instances: u32,
 }
 
@@ -30,7 +29,7 @@ pub(super) fn bytes(program: &Program, settings: &Settings) -> u64 {
         .map(|(i, _)| program.ranks.iter().nth(i).map_or(0, |rank| rank.promises.len() as u64));
     chunks
         .sum::<u64>()
-        .saturating_mul(settings.chunk_bytes)
+        .saturating_mul(settings.chunk_bytes.iter().fold(0, |sum, size| size.saturating_add(sum)))
         .saturating_mul(u64::from(settings.launches))
 }
 
@@ -49,7 +48,6 @@ impl Data {
         Data {
             element: settings.element,
             op: program.collective.op,
-            chunk_bytes: settings.chunk_bytes,
             span: settings.element.exact().map(|exact| (exact / most) as i64),
             alike: alike(program),
             expected: BTreeMap::new(),
@@ -75,17 +73,16 @@ impl Data {
         }
     }
 
-    /// The first element of a rank's output that is not what is promised. `output` is the whole output.
+    /// The first element of a rank's output that is not what is promised. `output` is the whole output, in chunks of so
+    /// many bytes.
     pub(super) fn wrong(
         &mut self,
-        program: &Program,
-        id: RankId,
+        (id, rank): (RankId, &Rank),
         launch: u32,
-        output: &[u8],
+        (output, chunk_bytes): (&[u8], u64),
     ) -> Option<Wrong> {
-        let rank = program.ranks.lookup(id)?;
-        let expected = self.expected(program, id, launch);
-        let bytes = self.chunk_bytes as usize;
+        let expected = self.expected((id, rank), launch, chunk_bytes);
+        let bytes = chunk_bytes as usize;
         for (promise, wanted) in rank.promises.iter().zip(expected.chunks_exact(bytes)) {
             let found = output.chunks_exact(bytes).nth(promise.chunk as usize).unwrap_or_default();
             if found != wanted {
@@ -96,7 +93,7 @@ impl Data {
     }
 
     fn first(&self, rank: RankId, launch: u32, chunk: u32, found: &[u8], wanted: &[u8]) -> Wrong {
-        let width = self.element.bytes();
+        let (width, wanted_bytes) = (self.element.bytes(), wanted.len() as u64);
         let found = found.chunks_exact(width as usize);
         let mut pairs = (0..).zip(found.zip(wanted.chunks_exact(width as usize)));
         let (at, (found, wanted)) =
@@ -105,7 +102,7 @@ impl Data {
             rank,
             launch,
             chunk: chunk / self.instances,
-            element: u64::from(chunk) * (self.chunk_bytes / width) + at,
+            element: u64::from(chunk) * (wanted_bytes / width) + at,
             found: self.element.shown(found),
             expected: self.element.shown(wanted),
             writers: Vec::new(),
@@ -113,36 +110,36 @@ impl Data {
     }
 
     /// The contents of a rank's promised output chunks after a launch, one after the other.
-    fn expected(&mut self, program: &Program, id: RankId, launch: u32) -> Rc<[u8]> {
+    fn expected(&mut self, (id, rank): (RankId, &Rank), launch: u32, chunk_bytes: u64) -> Rc<[u8]> {
         let list = self.alike.get(id.0 as usize).copied().unwrap_or_default();
-        if let Some(known) = self.expected.get(&(list, launch)) {
+        let key = (list, launch, chunk_bytes);
+        if let Some(known) = self.expected.get(&key) {
             return Rc::clone(known);
         }
-        let rank = program.ranks.lookup(id);
         let mut all = Vec::new();
-        for promise in rank.iter().flat_map(|rank| rank.promises.iter()) {
-            all.extend_from_slice(&self.promised(promise, launch));
+        for promise in rank.promises.iter() {
+            all.extend_from_slice(&self.promised(promise, launch, chunk_bytes));
         }
         let all: Rc<[u8]> = all.into();
-        self.expected.insert((list, launch), Rc::clone(&all));
+        self.expected.insert(key, Rc::clone(&all));
         all
     }
 
-    fn promised(&self, promise: &Promise, launch: u32) -> Vec<u8> {
+    fn promised(&self, promise: &Promise, launch: u32, chunk_bytes: u64) -> Vec<u8> {
         let mut sum: Option<Vec<u8>> = None;
         for term in &promise.terms {
             for i in 0..i64::from(term.count) {
                 let rank = (i64::from(term.rank) + i * i64::from(term.rank_step)) as u32;
                 let chunk = (i64::from(term.chunk) + i * i64::from(term.chunk_step)) as u64;
-                let mut input = vec![0; self.chunk_bytes as usize];
-                self.fill(rank, launch, chunk * self.chunk_bytes, &mut input);
+                let mut input = vec![0; chunk_bytes as usize];
+                self.fill(rank, launch, chunk * chunk_bytes, &mut input);
                 match &mut sum {
                     Some(sum) => self.element.combine(self.op, sum, &input),
                     None => sum = Some(input),
                 }
             }
         }
-        sum.unwrap_or_else(|| vec![0; self.chunk_bytes as usize])
+        sum.unwrap_or_else(|| vec![0; chunk_bytes as usize])
     }
 
     /// The type of the numbers, which combines what transfers read.

@@ -5,6 +5,7 @@ use super::data::Data;
 use super::memory::{Memory, OutOfBounds, Spot, Watch, pages};
 use super::proxy::{Proxy, Request};
 use super::schedule::{Ready, Shape, SplitMix64};
+use super::sizes::Sizes;
 use super::thread::Thread;
 use super::{Awaits, Outcome, Stuck, Trial, Writer};
 use crate::interrupt::Interrupt;
@@ -20,7 +21,8 @@ const TURNS: u64 = 1024;
 /// A running program.
 pub(super) struct Machine<'t, 'p> {
     pub(super) program: &'p Program,
-    pub(super) code: &'t Code<'p>,
+    /// What blocks do, for each size.
+    codes: &'t [Code<'p>],
     pub(super) data: &'t mut Data,
     pub(super) memory: Memory,
     pub(super) shape: Shape,
@@ -30,7 +32,7 @@ pub(super) struct Machine<'t, 'p> {
     pub(super) blocks: Vec<BlockState>,
     pub(super) ranks: Vec<RankState>,
     pub(super) proxies: Vec<Proxy>,
-    pub(super) chunk_bytes: u64,
+    pub(super) sizes: Sizes,
     pub(super) launches: u32,
     /// How many entries of a list of channels or semaphores an operation handles.
     pub(super) entries: usize,
@@ -96,9 +98,9 @@ impl<'t, 'p> Machine<'t, 'p> {
         seed: u64,
         watch: Option<Watch>,
     ) -> Machine<'t, 'p> {
-        let (program, settings) = (trial.program, trial.settings);
+        let (program, sizes) = (trial.program, trial.sizes(seed));
         let mut random = SplitMix64::new(seed);
-        let shape = Shape::drawn(&mut random, settings.chunk_bytes);
+        let shape = Shape::drawn(&mut random);
         let (ranks, blocks) = states(program);
         let channels = program.ranks.iter().map(|rank| rank.channels.len()).sum();
         let mut groups: Vec<u32> =
@@ -109,9 +111,9 @@ impl<'t, 'p> Machine<'t, 'p> {
         groups.extend(program.ranks.ids().map(|id| id.0));
         let mut machine = Machine {
             program,
-            code: &trial.code,
+            codes: &trial.codes,
             data: &mut trial.data,
-            memory: Memory::new(program, settings.chunk_bytes, watch),
+            memory: Memory::new(program, sizes.clone(), watch),
             shape,
             random,
             ready: Ready::new(seed, &groups),
@@ -119,9 +121,9 @@ impl<'t, 'p> Machine<'t, 'p> {
             blocks,
             ranks,
             proxies: (0..channels).map(|_| Proxy::default()).collect(),
-            chunk_bytes: settings.chunk_bytes,
-            launches: settings.launches,
-            entries: settings.entries,
+            sizes,
+            launches: trial.settings.launches,
+            entries: trial.settings.entries,
             end: None,
             waiting: BTreeMap::new(),
         };
@@ -223,7 +225,9 @@ impl<'t, 'p> Machine<'t, 'p> {
     /// A step of a block.
     pub(super) fn step(&self, block: usize, at: usize) -> Option<&'t Step<'p>> {
         let state = self.blocks.get(block)?;
-        let code: &'t Code<'p> = self.code;
+        let launch = self.ranks.get(state.rank.0 as usize)?.launch;
+        let codes: &'t [Code<'p>] = self.codes;
+        let code = codes.get(self.sizes.index(launch))?;
         code.ranks.get(state.rank.0 as usize)?.get(state.block.0 as usize)?.get(at)
     }
 
@@ -288,7 +292,11 @@ impl<'t, 'p> Machine<'t, 'p> {
         let channel = ChannelId((index - first) as u32);
         let Some(proxy) = self.proxies.get_mut(index) else { return };
         let signal = proxy.signal();
-        let piece = if signal { None } else { proxy.piece(self.shape.piece) };
+        let piece = if signal {
+            None
+        } else {
+            proxy.piece(|launch| self.shape.piece(self.sizes.chunk_bytes(launch)))
+        };
         let more = !proxy.requests.is_empty();
         if let Some(put) = piece {
             let spots = (put.from, put.to);

@@ -1,15 +1,18 @@
 //! The memory of all ranks.
 //!
 //! A packet is 16 bytes: four of data, the number of the launch, four of data, the number again. If scratch
-//! has two halves, launches alternate between them.
+//! has two halves, launches alternate between them. Memory suffices for the largest message; smaller ones use the first
+//! part of each buffer, and of each half.
 
 use super::Writer;
 use super::data::USERS;
+use super::sizes::Sizes;
 use crate::ir::memory::{accesses, home};
 use crate::ir::{Alias, Buffer, Op, Program, Rank, RankId};
+use std::ops::Range;
 
 /// What memory holds that nobody has written.
-const POISON: u8 = 0xee;
+pub(super) const POISON: u8 = 0xee;
 
 /// Bytes of data in a packet.
 const PAYLOAD: u64 = 8;
@@ -35,17 +38,24 @@ pub(super) struct OutOfBounds;
 /// All ranks' memory.
 pub(super) struct Memory {
     ranks: Vec<RankMemory>,
-    chunk_bytes: u64,
+    sizes: Sizes,
     watch: Option<Watch>,
 }
 
 struct RankMemory {
     alias: Option<Alias>,
-    input: Vec<u8>,
-    output: Vec<u8>,
-    scratch: Vec<u8>,
-    /// The distance to the second half of scratch.
+    input: Region,
+    output: Region,
+    scratch: Region,
+    /// The distance to the second half of scratch; 0 if there is one half.
     half: u64,
+}
+
+/// The memory of a buffer.
+struct Region {
+    bytes: Vec<u8>,
+    /// How many chunks a launch uses, where a chunk of packets counts as two.
+    chunks: u64,
 }
 
 /// Bytes of an output for which it is recorded who writes them in one launch of its rank.
@@ -68,7 +78,7 @@ impl Watch {
 
 /// The size of the memory of all ranks in bytes.
 pub(super) fn bytes(program: &Program, chunk_bytes: u64) -> u64 {
-    let factor = scratch_factor(program);
+    let factor = packet_factor(program) * halves(program);
     let of = |rank: &Rank| {
         let inner = rank.alias.map(|alias| alias.inner);
         let users = USERS.iter().filter(|buffer| Some(**buffer) != inner);
@@ -78,43 +88,43 @@ pub(super) fn bytes(program: &Program, chunk_bytes: u64) -> u64 {
     program.ranks.iter().map(of).sum::<u64>().saturating_mul(chunk_bytes)
 }
 
-/// How many chunks of memory each chunk of scratch takes.
-fn scratch_factor(program: &Program) -> u64 {
+/// How many chunks of memory each chunk of scratch takes in one half.
+fn packet_factor(program: &Program) -> u64 {
     let mut transfers = program.all_ops().filter_map(Op::transfer);
     let packets = transfers.any(|transfer| accesses(transfer).any(|access| access.packets));
-    (if packets { 2 } else { 1 }) * (if program.options.double_scratch { 2 } else { 1 })
+    if packets { 2 } else { 1 }
+}
+
+fn halves(program: &Program) -> u64 {
+    if program.options.double_scratch { 2 } else { 1 }
 }
 
 impl Memory {
-    pub(super) fn new(program: &Program, chunk_bytes: u64, watch: Option<Watch>) -> Memory {
-        let factor = scratch_factor(program);
+    pub(super) fn new(program: &Program, sizes: Sizes, watch: Option<Watch>) -> Memory {
+        let (factor, halves, chunk_bytes) =
+            (packet_factor(program), halves(program), sizes.largest());
         let fresh = |rank: &Rank| {
             let inner = rank.alias.map(|alias| alias.inner);
-            let buffer = |buffer, factor| match inner == Some(buffer) {
-                true => Vec::new(),
-                false => {
-                    let bytes = u64::from(rank.chunks(buffer)) * factor * chunk_bytes;
-                    vec![POISON; bytes as usize]
-                }
+            let region = |buffer, factor, halves| {
+                let held = inner != Some(buffer);
+                let chunks = if held { u64::from(rank.chunks(buffer)) * factor } else { 0 };
+                Region { bytes: vec![POISON; (chunks * halves * chunk_bytes) as usize], chunks }
             };
-            let scratch = buffer(Buffer::Scratch, factor);
-            let half = if program.options.double_scratch { scratch.len() as u64 / 2 } else { 0 };
+            let scratch = region(Buffer::Scratch, factor, halves);
             RankMemory {
                 alias: rank.alias,
-                input: buffer(Buffer::Input, 1),
-                output: buffer(Buffer::Output, 1),
+                input: region(Buffer::Input, 1, 1),
+                output: region(Buffer::Output, 1, 1),
+                half: (halves - 1) * scratch.chunks * chunk_bytes,
                 scratch,
-                half,
             }
         };
-        Memory { ranks: program.ranks.iter().map(fresh).collect(), chunk_bytes, watch }
+        Memory { ranks: program.ranks.iter().map(fresh).collect(), sizes, watch }
     }
 
     /// Reads plain bytes.
     pub(super) fn read(&self, spot: Spot, bytes: u64, launch: u32) -> Result<&[u8], OutOfBounds> {
-        let (buffer, from) = self.home(spot, 1, launch).ok_or(OutOfBounds)?;
-        let range = from as usize..from.saturating_add(bytes) as usize;
-        self.rank(spot.rank)?.buffer(buffer).get(range).ok_or(OutOfBounds)
+        self.at(spot, 1, bytes, launch)
     }
 
     /// Writes plain bytes.
@@ -137,9 +147,7 @@ impl Memory {
         bytes: u64,
         launch: u32,
     ) -> Result<Vec<u8>, OutOfBounds> {
-        let (buffer, from) = self.home(spot, 2, launch).ok_or(OutOfBounds)?;
-        let range = from as usize..from.saturating_add(2 * bytes) as usize;
-        let words = self.rank(spot.rank)?.buffer(buffer).get(range).ok_or(OutOfBounds)?;
+        let words = self.at(spot, 2, 2 * bytes, launch)?;
         let mut data = Vec::with_capacity(bytes as usize);
         for [a, b, c, d, f0, f1, f2, f3] in words.as_chunks().0 {
             if u32::from_le_bytes([*f0, *f1, *f2, *f3]) != flag(launch) {
@@ -175,31 +183,32 @@ impl Memory {
         writer: Writer,
     ) -> Result<(), OutOfBounds> {
         let factor = if packets { 2 } else { 1 };
-        let (buffer, start) = self.home(from, factor, launch).ok_or(OutOfBounds)?;
-        let range = start as usize..start.saturating_add(factor * bytes) as usize;
-        let moved = self.rank(from.rank)?.buffer(buffer).get(range).ok_or(OutOfBounds)?.to_vec();
+        let moved = self.at(from, factor, factor * bytes, launch)?.to_vec();
         self.note(to, bytes, writer);
         self.place(to, factor, factor * bytes, launch)?.copy_from_slice(&moved);
         Ok(())
     }
 
-    /// All of a rank's buffer, which may be a part of another one.
-    pub(super) fn whole(&self, program: &Program, id: RankId, buffer: Buffer) -> &[u8] {
-        let chunks = program.ranks.lookup(id).map_or(0, |rank| rank.chunks(buffer));
-        let spot = Spot { rank: id, buffer, offset: 0 };
-        self.read(spot, u64::from(chunks) * self.chunk_bytes, 0).unwrap_or_default()
+    /// All that a launch has of a rank's output, which may be a part of another buffer.
+    pub(super) fn output(&self, id: RankId, rank: &Rank, launch: u32) -> &[u8] {
+        let (spot, bytes) = self.whole((id, Buffer::Output), rank, launch);
+        self.read(spot, bytes, launch).unwrap_or_default()
     }
 
-    /// The same, for its user to write.
-    pub(super) fn whole_mut(&mut self, program: &Program, id: RankId, buffer: Buffer) -> &mut [u8] {
-        let chunks = program.ranks.lookup(id).map_or(0, |rank| rank.chunks(buffer));
-        let spot = Spot { rank: id, buffer, offset: 0 };
-        self.place(spot, 1, u64::from(chunks) * self.chunk_bytes, 0).unwrap_or_default()
+    /// All that a launch has of a rank's buffer, for its user to write.
+    pub(super) fn for_user(
+        &mut self,
+        (id, buffer): (RankId, Buffer),
+        rank: &Rank,
+        launch: u32,
+    ) -> &mut [u8] {
+        let (spot, bytes) = self.whole((id, buffer), rank, launch);
+        self.place(spot, 1, bytes, launch).unwrap_or_default()
     }
 
-    /// Fills a buffer with the pattern for memory that nobody has written.
-    pub(super) fn spoil(&mut self, program: &Program, id: RankId, buffer: Buffer) {
-        self.whole_mut(program, id, buffer).fill(POISON);
+    fn whole(&self, (id, buffer): (RankId, Buffer), rank: &Rank, launch: u32) -> (Spot, u64) {
+        let bytes = u64::from(rank.chunks(buffer)) * self.sizes.chunk_bytes(launch);
+        (Spot { rank: id, buffer, offset: 0 }, bytes)
     }
 
     /// Notes that a launch of a rank begins, or ends.
@@ -219,9 +228,10 @@ impl Memory {
         let Some(watch) = self.watch.as_mut().filter(|w| w.on && w.rank == spot.rank) else {
             return;
         };
+        let chunk_bytes = self.sizes.chunk_bytes(watch.launch);
         let real = |buffer, offset| {
             let (buffer, chunks) = home(alias, buffer, 0);
-            (buffer, chunks * self.chunk_bytes + offset)
+            (buffer, chunks * chunk_bytes + offset)
         };
         let (watched, start) = real(Buffer::Output, watch.offset);
         let (buffer, from) = real(spot.buffer, spot.offset);
@@ -234,12 +244,29 @@ impl Memory {
         self.ranks.get(rank.0 as usize).ok_or(OutOfBounds)
     }
 
-    /// The buffer in which a place is stored, and the byte there.
-    fn home(&self, spot: Spot, factor: u64, launch: u32) -> Option<(Buffer, u64)> {
-        let rank = self.ranks.get(spot.rank.0 as usize)?;
+    /// The buffer in which a place is stored, and the bytes there. They lie within what the launch has of the buffer.
+    fn home(
+        &self,
+        spot: Spot,
+        factor: u64,
+        bytes: u64,
+        launch: u32,
+    ) -> Result<(Buffer, Range<usize>), OutOfBounds> {
+        let rank = self.rank(spot.rank)?;
+        let chunk_bytes = self.sizes.chunk_bytes(launch);
         let (buffer, chunks) = home(rank.alias, spot.buffer, 0);
+        let from = chunks * chunk_bytes + factor * spot.offset;
+        let to = from.saturating_add(bytes);
+        if to > rank.region(buffer).chunks * chunk_bytes {
+            return Err(OutOfBounds);
+        }
         let half = if buffer == Buffer::Scratch { u64::from(launch % 2) * rank.half } else { 0 };
-        Some((buffer, chunks * self.chunk_bytes + factor * spot.offset + half))
+        Ok((buffer, (half + from) as usize..(half + to) as usize))
+    }
+
+    fn at(&self, spot: Spot, factor: u64, bytes: u64, launch: u32) -> Result<&[u8], OutOfBounds> {
+        let (buffer, range) = self.home(spot, factor, bytes, launch)?;
+        self.rank(spot.rank)?.region(buffer).bytes.get(range).ok_or(OutOfBounds)
     }
 
     fn place(
@@ -249,10 +276,9 @@ impl Memory {
         bytes: u64,
         launch: u32,
     ) -> Result<&mut [u8], OutOfBounds> {
-        let (buffer, from) = self.home(spot, factor, launch).ok_or(OutOfBounds)?;
-        let range = from as usize..from.saturating_add(bytes) as usize;
+        let (buffer, range) = self.home(spot, factor, bytes, launch)?;
         let rank = self.ranks.get_mut(spot.rank.0 as usize).ok_or(OutOfBounds)?;
-        rank.buffer_mut(buffer).get_mut(range).ok_or(OutOfBounds)
+        rank.region_mut(buffer).bytes.get_mut(range).ok_or(OutOfBounds)
     }
 }
 
@@ -275,7 +301,7 @@ pub(super) fn pages(spot: Spot, bytes: u64) -> std::ops::RangeInclusive<u64> {
 const PAGE: u64 = 512 * PAYLOAD;
 
 impl RankMemory {
-    fn buffer(&self, buffer: Buffer) -> &[u8] {
+    fn region(&self, buffer: Buffer) -> &Region {
         match buffer {
             Buffer::Input => &self.input,
             Buffer::Output => &self.output,
@@ -283,7 +309,7 @@ impl RankMemory {
         }
     }
 
-    fn buffer_mut(&mut self, buffer: Buffer) -> &mut [u8] {
+    fn region_mut(&mut self, buffer: Buffer) -> &mut Region {
         match buffer {
             Buffer::Input => &mut self.input,
             Buffer::Output => &mut self.output,

@@ -42,10 +42,10 @@ impl Proxy {
         self.asked
     }
 
-    /// The next bytes to move, at most `most`; they then count as moved.
-    pub(super) fn piece(&mut self, most: u64) -> Option<Put> {
+    /// The next bytes to move, at most as many as `most` says for their launch; they then count as moved.
+    pub(super) fn piece(&mut self, most: impl Fn(u32) -> u64) -> Option<Put> {
         let Some(Request::Put(put)) = self.requests.front_mut() else { return None };
-        let piece = Put { bytes: put.bytes.min(most), ..*put };
+        let piece = Put { bytes: put.bytes.min(most(put.launch)), ..*put };
         put.from = put.from.ahead(piece.bytes);
         put.to = put.to.ahead(piece.bytes);
         put.bytes -= piece.bytes;

@@ -4,7 +4,9 @@
 //! * E0905: blocks wait forever;
 //! * E0401: an operation leaves its buffer.
 
+use super::sizes::Sizes;
 use super::{Awaits, Outcome, Stuck, Writer, Wrong};
+use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{Buffer, Channel, OriginId, Program, RankId};
 use crate::source::Place;
@@ -12,22 +14,51 @@ use crate::source::Place;
 /// The most places that are shown in addition to the first.
 const SHOWN: usize = 3;
 
-/// The report about a schedule that went wrong; none if it did not.
-#[must_use]
-pub fn report(program: &Program, outcome: &Outcome) -> Option<Diagnostic> {
-    match outcome {
-        Outcome::Wrong(wrong) => Some(wrong_value(program, wrong)),
-        Outcome::Early { ended, begins, launch } => {
-            Some(too_early(program, (*ended, *begins), *launch))
+/// What reports about one schedule are made from.
+pub(super) struct Reports<'p> {
+    pub(super) program: &'p Program,
+    pub(super) sizes: Sizes,
+}
+
+impl Reports<'_> {
+    /// The report about how the schedule went wrong; none if it did not.
+    pub(super) fn of(&self, outcome: &Outcome) -> Option<Diagnostic> {
+        let program = self.program;
+        let (report, launch) = match outcome {
+            Outcome::Wrong(wrong) => (wrong_value(program, wrong), Some(wrong.launch)),
+            Outcome::Early { ended, begins, launch } => {
+                (too_early(program, (*ended, *begins)), Some(*launch))
+            }
+            Outcome::Stuck(stuck) => {
+                (waits(program, stuck), stuck.first().map(|stuck| stuck.launch))
+            }
+            Outcome::Outside(writer, buffer, rank) => {
+                (outside(program, *writer, *buffer, *rank), None)
+            }
+            Outcome::Right | Outcome::Interrupted => return None,
+        };
+        Some(match launch {
+            Some(launch) => report.note(self.when(launch)),
+            None => report,
+        })
+    }
+
+    /// "in the third launch; the messages of the last launches: 1KiB, 64KiB"
+    fn when(&self, launch: u32) -> String {
+        let which = format!("{} launch", ordinal(launch));
+        if self.sizes.are_equal() {
+            return which;
         }
-        Outcome::Stuck(stuck) => Some(waits(program, stuck)),
-        Outcome::Outside(writer, buffer, rank) => Some(outside(program, *writer, *buffer, *rank)),
-        Outcome::Right | Outcome::Interrupted => None,
+        let chunks = u64::from(self.program.message_chunks());
+        let message = |launch| bytes::text(chunks * self.sizes.chunk_bytes(launch));
+        let last: Vec<String> =
+            (launch.saturating_sub(SHOWN as u32 - 1)..=launch).map(message).collect();
+        format!("{which}; the messages up to then: {}", last.join(", "))
     }
 }
 
 fn wrong_value(program: &Program, wrong: &Wrong) -> Diagnostic {
-    let Wrong { rank, launch, chunk, element, found, expected, writers } = wrong;
+    let Wrong { rank, chunk, element, found, expected, writers, launch: _ } = wrong;
     let message = format!(
         "`output[{chunk}]` of rank {} is wrong: element {element} of `output` is {found}, not {expected}",
         rank.0
@@ -41,14 +72,13 @@ fn wrong_value(program: &Program, wrong: &Wrong) -> Diagnostic {
         }
         None => report.label("nothing had written it by then"),
     };
-    report.note(format!("{} launch", ordinal(*launch)))
+    report
 }
 
-fn too_early(program: &Program, (ended, begins): (RankId, RankId), launch: u32) -> Diagnostic {
+fn too_early(program: &Program, (ended, begins): (RankId, RankId)) -> Diagnostic {
     let message = format!("rank {} ended before rank {} had begun", ended.0, begins.0);
     at(Code::E0904, program.collective.place, message)
         .label(format!("{} promises that it had", program.collective.name))
-        .note(format!("{} launch", ordinal(launch)))
 }
 
 /// Adds the writers before the last, latest first, each statement once.
@@ -86,7 +116,7 @@ fn waits(program: &Program, stuck: &[Stuck]) -> Diagnostic {
     let mut report = at(Code::E0905, stuck.first().map(place), message);
     if let Some(first) = stuck.first() {
         let text = format!("{} waits for {}", who(program, first.at), what(program, first));
-        report = report.label(text).note(format!("{} launch", ordinal(first.launch)));
+        report = report.label(text);
     }
     for one in stuck.iter().skip(1).take(SHOWN) {
         let text = format!("{} waits for {}", who(program, one.at), what(program, one));

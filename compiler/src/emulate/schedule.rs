@@ -50,20 +50,24 @@ pub(super) fn mixed(place: u64) -> u64 {
 pub(super) struct Shape {
     /// Threads in a block.
     pub(super) threads: usize,
-    /// Bytes that a thread moves at a time.
-    pub(super) piece: u64,
+    /// How many pieces a chunk is cut into.
+    pieces: u64,
     /// Whether stores to other ranks may come late.
     pub(super) late: bool,
 }
 
 impl Shape {
-    pub(super) fn drawn(random: &mut SplitMix64, chunk_bytes: u64) -> Shape {
-        let pieces = 1 << random.below(u64::from(PIECES.ilog2()) + 1);
+    pub(super) fn drawn(random: &mut SplitMix64) -> Shape {
         Shape {
+            pieces: 1 << random.below(u64::from(PIECES.ilog2()) + 1),
             threads: 1 + random.below(4) as usize,
-            piece: chunk_bytes.div_ceil(pieces).next_multiple_of(16).min(LARGEST),
             late: random.below(2) == 1,
         }
+    }
+
+    /// Bytes that a thread moves at a time.
+    pub(super) fn piece(&self, chunk_bytes: u64) -> u64 {
+        chunk_bytes.div_ceil(self.pieces).next_multiple_of(16).min(LARGEST)
     }
 }
 

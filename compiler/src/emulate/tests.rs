@@ -5,16 +5,18 @@ use crate::interrupt::Interrupt;
 use crate::ir::build::{all, copy_of, input, memory, on, output, port, program, signal, wait};
 use crate::ir::{Action, ChannelKind, Joins, Program, RankId, ReduceOp, Verb};
 
-const SETTINGS: Settings = Settings {
-    chunk_bytes: 256,
-    element: Element::F32,
-    launches: 3,
-    max_bytes: 1 << 20,
-    entries: usize::MAX,
-};
+fn settings() -> Settings {
+    Settings {
+        chunk_bytes: [256].into(),
+        element: Element::F32,
+        launches: 3,
+        max_bytes: 1 << 20,
+        entries: usize::MAX,
+    }
+}
 
 fn outcomes(program: &Program) -> Vec<Outcome> {
-    let mut trial = Trial::new(program, SETTINGS).unwrap();
+    let mut trial = Trial::new(program, settings()).unwrap();
     (0..40).map(|seed| trial.run(seed, &Interrupt::default())).collect()
 }
 
@@ -139,7 +141,7 @@ fn every_type_and_reduction_comes_out_exact() {
     for op in [ReduceOp::Sum, ReduceOp::Min, ReduceOp::Max] {
         let program = with_reduction(base.clone(), op);
         for element in all_types {
-            let mut trial = Trial::new(&program, Settings { element, ..SETTINGS }).unwrap();
+            let mut trial = Trial::new(&program, Settings { element, ..settings() }).unwrap();
             let outcome = trial.run(1, &Interrupt::default());
             assert!(matches!(outcome, Outcome::Right), "{element:?} {op:?}: {outcome:?}");
         }
@@ -152,7 +154,7 @@ fn every_type_and_reduction_comes_out_exact() {
 
 #[test]
 fn what_is_too_large_is_refused() {
-    let small = Settings { max_bytes: 100, ..SETTINGS };
+    let small = Settings { max_bytes: 100, ..settings() };
     let program = exchange(true, true, false);
     // Two ranks with two chunks in and two out, and the remembered outputs of three launches.
     let bytes = 256 * (2 * 4 + 3 * 4);
@@ -165,7 +167,7 @@ fn the_time_can_be_up() {
     interrupt.set();
     let mut program = program(2, 1, 1, 0).block(|_| (0..2000).map(|_| copy_of(0)).collect());
     program.joins = Joins::Explicit;
-    let outcome = Trial::new(&program, SETTINGS).unwrap().run(0, &interrupt);
+    let outcome = Trial::new(&program, settings()).unwrap().run(0, &interrupt);
     assert!(matches!(outcome, Outcome::Interrupted), "{outcome:?}");
 }
 
@@ -176,7 +178,7 @@ fn entries_beyond_a_blocks_threads_are_nobodys() {
         .block(|r| vec![signal(all(r, 3), false), wait(all(r, 3), false)]);
     program.joins = Joins::Explicit;
     let ends = |entries: usize| {
-        let mut trial = Trial::new(&program, Settings { entries, ..SETTINGS }).unwrap();
+        let mut trial = Trial::new(&program, Settings { entries, ..settings() }).unwrap();
         trial.run(0, &Interrupt::default())
     };
     assert!(matches!(ends(2), Outcome::Right));

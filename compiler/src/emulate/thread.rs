@@ -213,7 +213,7 @@ impl<'p> Machine<'_, 'p> {
         step: &Step<'p>,
         transfer: &Transfer,
     ) -> Option<Rc<[Move]>> {
-        let (program, chunk_bytes) = (self.program, self.chunk_bytes);
+        let (program, chunk_bytes) = (self.program, self.sizes.chunk_bytes(here.launch));
         let thread = self.threads.get_mut(here.agent)?;
         let moves = thread.moves.get_or_insert_with(|| {
             moves(program, here.rank, transfer, step.window.as_ref(), chunk_bytes).into()
@@ -227,7 +227,8 @@ impl<'p> Machine<'_, 'p> {
         let Some(one) = moves.get(thread.entry) else { return Some(Turn::Next) };
         let packets = one.reads.iter().chain(&one.writes).any(|side| side.packets);
         // A packet carries half as much data as a thread otherwise moves, so the same data is another thread's.
-        let size = if packets { self.shape.piece / 2 } else { self.shape.piece };
+        let piece = self.shape.piece(self.sizes.chunk_bytes(here.launch));
+        let size = if packets { piece / 2 } else { piece };
         let start = (here.thread as u64 + thread.piece * self.shape.threads as u64) * size;
         if start >= one.bytes {
             return Some(self.done(here));

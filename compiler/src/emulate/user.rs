@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use super::machine::Machine;
+use super::memory::POISON;
 use crate::ir::{Buffer, RankId};
 
 impl Machine<'_, '_> {
@@ -14,8 +15,9 @@ impl Machine<'_, '_> {
     }
 
     fn look(&mut self, id: RankId, launch: u32) {
-        let output = self.memory.whole(self.program, id, Buffer::Output);
-        if let Some(mut wrong) = self.data.wrong(self.program, id, launch, output) {
+        let Some(rank) = self.program.ranks.lookup(id) else { return };
+        let output = (self.memory.output(id, rank, launch), self.sizes.chunk_bytes(launch));
+        if let Some(mut wrong) = self.data.wrong((id, rank), launch, output) {
             wrong.writers = self.memory.writers();
             self.end = Some(Outcome::Wrong(Box::new(wrong)));
             return;
@@ -30,8 +32,9 @@ impl Machine<'_, '_> {
     }
 
     fn launch(&mut self, id: RankId, launch: u32) {
-        self.memory.spoil(self.program, id, Buffer::Output);
-        let input = self.memory.whole_mut(self.program, id, Buffer::Input);
+        let Some(rank) = self.program.ranks.lookup(id) else { return };
+        self.memory.for_user((id, Buffer::Output), rank, launch).fill(POISON);
+        let input = self.memory.for_user((id, Buffer::Input), rank, launch);
         self.data.fill(id.0, launch, 0, input);
         self.memory.launched(id, launch, true);
         self.begin(id);

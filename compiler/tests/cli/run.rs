@@ -41,11 +41,35 @@ fn a_run_can_be_read_by_machines() {
 }
 
 #[test]
+fn launches_may_have_several_sizes() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let run = ends(folder.cclc("run a.ccl --size 1KiB,17 --size 96"), 0);
+    let sizes = "1KiB or 32 bytes or 96 bytes in 2 chunks of 512 bytes or 16 bytes or 48 bytes";
+    says(&run.stdout, &[sizes]);
+    let run = ends(folder.cclc("run a.ccl --size 1KiB,96 --message-format json"), 0);
+    let line: Value = serde_json::from_str(&run.stdout).unwrap();
+    let sizes = serde_json::json!([
+        { "message_bytes": 1024, "chunk_bytes": 512 },
+        { "message_bytes": 96, "chunk_bytes": 48 },
+    ]);
+    assert_eq!(line["sizes"], sizes);
+    // Nobody waits for what the other rank puts.
+    folder.write("a.ccl", &GOOD.replace("        wait mem[*];\n", ""));
+    let words = "run a.ccl --unproved --size 1KiB,96 --launches 5 --schedules 100";
+    let run = ends(folder.cclc(words), 1);
+    says(&run.stderr, &[" launch; the messages up to then: "]);
+    let words = "run a.ccl --unproved --size 96,96 --launches 5 --schedules 100";
+    let run = ends(folder.cclc(words), 1);
+    assert!(!run.stderr.contains("up to then"), "{}", run.stderr);
+}
+
+#[test]
 fn a_run_keeps_to_its_bounds() {
     let bounded = GOOD.replace("options {", "options { message_size = 1KiB..=1MiB;");
     let folder = Folder::with("a.ccl", &bounded);
     for (words, part) in [
         ("--size 2MiB", "serves messages from 1KiB to 1MiB"),
+        ("--size 2KiB,2MiB", "serves messages from 1KiB to 1MiB"),
         ("--size 0", "expected a size"),
         ("--size large", "expected a size"),
         ("--max-memory 100KiB", "takes 1MiB of memory"),

@@ -211,7 +211,7 @@ fn hangs_emulated(program: &Program, launches: u32) -> bool {
         Joins::Explicit => program.clone(),
     };
     let settings = Settings {
-        chunk_bytes: 64,
+        chunk_bytes: [64].into(),
         element: Element::F32,
         launches,
         max_bytes: 1 << 20,
