@@ -19,7 +19,7 @@ use crate::ir;
 use crate::optimize::{self, Stage, replicate};
 use crate::phase::phase;
 use crate::plan::map::Map;
-use crate::plan::{read, write};
+use crate::plan::{message, read, write};
 use crate::resolve::{self, program};
 use crate::source::{FileId, SourceMap};
 pub use contract::{Known, Shared};
@@ -311,7 +311,11 @@ pub fn write_plan(
     program.options.min_message_size = Some(outcome.min_message_size);
     program.options.max_message_size = Some(outcome.max_message_size);
     write::tail(&program, out)?;
-    Ok(limits::Outcome { diagnostics: target.graded(outcome.diagnostics), ..outcome })
+    Ok(limits::Outcome {
+        max_message_size: message::in_plan(&program, outcome.max_message_size),
+        diagnostics: target.graded(outcome.diagnostics),
+        ..outcome
+    })
 }
 
 /// The map of a lowered program, to be bound to its plan.

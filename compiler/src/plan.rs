@@ -10,6 +10,7 @@ pub mod compare;
 pub mod listing;
 pub mod manifest;
 pub mod map;
+pub mod message;
 mod names;
 mod object;
 pub mod read;

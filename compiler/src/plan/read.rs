@@ -13,6 +13,7 @@ mod frames;
 mod operands;
 mod operations;
 
+use super::message;
 use super::names::kind_name;
 use super::{Block, Gpu, Plan};
 use crate::check::limits::{CHANNELS_OF_BLOCK, REMOTE_BUFFERS};
@@ -75,7 +76,7 @@ pub fn read_with_lists(file: FileId, text: &str) -> Read {
         .zip(frames)
         .map(|((rank, gpu), frame)| reader.rank(rank, gpu, frame))
         .collect();
-    let program = ir::Program {
+    let mut program = ir::Program {
         collective: ir::Collective {
             name: plan.collective.to_string(),
             arguments: Vec::new(),
@@ -90,6 +91,8 @@ pub fn read_with_lists(file: FileId, text: &str) -> Read {
         joins: ir::Joins::Explicit,
         instances_done: 1,
     };
+    let most = program.options.max_message_size;
+    program.options.max_message_size = most.map(|bytes| message::in_program(&program, bytes));
     let (diagnostics, lists) = (reader.reports.finish(), reader.lists.finish());
     Read { program: Some(program), diagnostics, lists }
 }

@@ -15,6 +15,7 @@
 #[cfg(test)]
 mod tests;
 
+use super::message;
 use super::names::{
     Shape, action_name, buffer_name, kind_name, lists_channels, local_first, protocol_name,
 };
@@ -104,7 +105,7 @@ pub fn tail(program: &ir::Program, out: &mut impl Write) -> io::Result<()> {
         out,
         ",\"min_message_size\":{},\"max_message_size\":{}}}",
         options.min_message_size.unwrap_or(0),
-        options.max_message_size.unwrap_or(u64::MAX)
+        options.max_message_size.map_or(u64::MAX, |bytes| message::in_plan(program, bytes))
     )
 }
 

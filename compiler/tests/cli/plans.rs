@@ -579,3 +579,38 @@ fn a_listing_takes_a_size_that_the_plan_serves() {
         says(&other, &["REJECT rank 0: Input or output size is not within the valid range"]);
     }
 }
+
+#[test]
+fn the_upper_end_in_a_plan_is_that_of_the_largest_input() {
+    let folder = Folder::with("a.ccl", UNEVEN);
+    ends(folder.cclc("build a.ccl -o a.json --emit plan,manifest"), 0);
+    let range = "\"min_message_size\":1024,\"max_message_size\":131072";
+    says(&folder.read("a.json"), &[range]);
+    says(&folder.read("a.manifest.json").replace(": ", ":"), &["\"max_message_size\":131072"]);
+    // In the program, sizes are those of the smallest input again.
+    says(&ends(folder.cclc("decompile a.json"), 0).stdout, &["message_size = 1024..=65536;"]);
+    ends(folder.cclc("run a.json --size 64KiB"), 0);
+    says(&ends(folder.cclc("run a.json --size 65KiB"), 2).stderr, &["from 1KiB to 64KiB"]);
+}
+
+/// Rank 0 has twice as much as rank 1.
+const UNEVEN: &str = "
+use std::collectives::alltoallv;
+
+program p(ranks: int = 2) {
+    collective alltoallv(ranks, [[1, 3], [1, 1]]);
+    options { message_size = 1KiB..=64KiB; }
+    channel mem[p in peers] = memory(p);
+    block main {
+        signal mem[*]; wait mem[*];
+        if rank == 0 {
+            copy input[0] -> output[0];
+            put input[1..4] -> 1.output[0..3] via mem[1];
+        } else {
+            copy input[1] -> output[3];
+            put input[0] -> 0.output[1] via mem[0];
+        }
+        signal mem[*]; wait mem[*];
+    }
+}
+";

@@ -108,7 +108,12 @@ impl Bounds {
                 self.bound(slot(options, rank), Reason::Slots, id, None);
             }
         } else if options.double_scratch {
-            self.bound(half(options, message, rank), Reason::Half, id, None);
+            self.bound(
+                half(options, most_compared(program, id, rank), rank),
+                Reason::Half,
+                id,
+                None,
+            );
         }
     }
 
@@ -308,15 +313,23 @@ fn space(options: &ir::Options) -> u64 {
     if options.double_scratch { REUSED_SCRATCH / 2 } else { REUSED_SCRATCH }
 }
 
+/// How many chunks the largest message has, by which the executor sizes scratch: the most that any rank has. Ranks are
+/// checked with all their instances, and the program's own may have a single one.
+fn most_compared(program: &ir::Program, id: ir::RankId, rank: &ir::Rank) -> u128 {
+    let message = program.collective.message();
+    let most = program.ranks.iter().map(|rank| rank.chunks(message)).max().unwrap_or_default();
+    let single = program.ranks.lookup(id).map_or(0, |single| single.chunks(message));
+    match u128::from(single) {
+        0 => most.max(1).into(),
+        single => u128::from(most.max(1)) * u128::from(rank.chunks(message)) / single,
+    }
+}
+
 /// The largest chunk for which offsets into the second half of scratch, and into its packets, fit in 32 bits.
-fn half(options: &ir::Options, message: ir::Buffer, rank: &ir::Rank) -> u64 {
+fn half(options: &ir::Options, compared: u128, rank: &ir::Rank) -> u64 {
     let packets = if options.protocol == ir::Protocol::Ll { 2 } else { 1 };
     let scratch = u128::from(rank.scratch_chunks) * packets;
     let input = u128::from(rank.input_chunks.max(1));
-    let compared = match message {
-        ir::Buffer::Input => input,
-        ir::Buffer::Output | ir::Buffer::Scratch => u128::from(rank.chunks(message)),
-    };
     // Half of scratch is ceil(largest message / input chunks) * scratch, rounded up to the alignment.
     let space = ((1_u128 << 32) - 1).saturating_sub(scratch + u128::from(options.alignment));
     u64::try_from(space * input / (scratch * (compared + input))).unwrap_or(u64::MAX)

@@ -481,7 +481,15 @@ fn sizes_by_packets() {
         program.options.double_scratch = true;
     };
     // Half of scratch is 4 chunks of packets, and as much follows: 16 chunk sizes below 4 GiB.
-    assert_eq!(range(vec![copy], double).1, 2 * ((1 << 28) - 16));
+    assert_eq!(range(vec![copy.clone()], double).1, 2 * ((1 << 28) - 16));
+    // The largest part of a message has 4 chunks, by which the executor sizes scratch: half of it is 4 / 2 times as large
+    // for rank 0, and as many packets as before follow: 24 chunk sizes below 4 GiB.
+    let uneven = |program: &mut ir::Program| {
+        program.options.protocol = ir::Protocol::Ll;
+        program.options.double_scratch = true;
+        program.ranks[ir::RankId(1)].input_chunks = 4;
+    };
+    assert_eq!(range(vec![copy], uneven).1, 2 * ((1 << 32) / 24 / 16 * 16));
 }
 
 #[test]
