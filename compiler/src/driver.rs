@@ -76,6 +76,8 @@ pub fn load(
 #[derive(Clone, Debug)]
 pub struct Lowered {
     program: ir::Program,
+    /// Whether launches may follow each other whatever the sizes of their messages.
+    any_size: bool,
 }
 
 impl Lowered {
@@ -83,6 +85,12 @@ impl Lowered {
     #[must_use]
     pub fn program(&self) -> &ir::Program {
         &self.program
+    }
+
+    /// Whether it is proved that launches may follow each other whatever the sizes of their messages.
+    #[must_use]
+    pub fn any_size(&self) -> bool {
+        self.any_size
     }
 }
 
@@ -116,7 +124,7 @@ pub fn lower(
     let passes = |program| optimize::optimize(program, Stage::Sync);
     let form = Form { passes: &passes, is_plan: true };
     let (program, diagnostics) = passed(unit, program, settings, (proof, form), interrupt);
-    (program.map(|Passed { program, .. }| Lowered { program }), diagnostics)
+    (program.map(|Passed { program, any_size }| Lowered { program, any_size }), diagnostics)
 }
 
 /// The same for standalone kernels, which have other passes.

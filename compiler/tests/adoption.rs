@@ -9,6 +9,7 @@ mod files;
 #[path = "support/folder.rs"]
 mod folder;
 
+use files::manifest;
 use folder::{Folder, GOOD, ends, says};
 use serde_json::Value;
 use std::fs;
@@ -30,7 +31,7 @@ fn a_manifest_says_what_a_runtime_chooses_a_plan_by() {
     }
     assert_eq!((&entry["world_size"], &entry["ranks_per_node"]), (&2.into(), &2.into()));
     assert_eq!((&entry["path"], &entry["proved"]), (&"out/p.json".into(), &true.into()));
-    assert_eq!(entry["tags"]["low"], 1);
+    assert_eq!((&entry["tags"]["low"], &entry["any_size"]), (&1.into(), &true.into()));
 }
 
 /// A manifest must name files that can be found again, so a plan on standard output is refused.
@@ -50,6 +51,23 @@ fn a_manifest_says_that_a_plan_is_not_proved() {
     ends(folder.cclc("build a.ccl -o p.json --emit plan,manifest --unproved"), 1);
     let manifest: Value = serde_json::from_str(&folder.read("p.manifest.json")).unwrap();
     assert_eq!(manifest["plans"][0]["proved"], false);
+}
+
+/// The warning may be accepted; whoever launches the plan still has to know.
+#[test]
+fn a_manifest_says_whether_the_size_of_messages_may_change() {
+    let case =
+        |name: &str| fs::read_to_string(manifest(&format!("tests/cases/race/{name}.ccl"))).unwrap();
+    let sizes_of_any = |text: &str| {
+        let folder = Folder::with("a.ccl", text);
+        folder.cclc("build a.ccl -o p.json --emit plan,manifest");
+        let manifest: Value = serde_json::from_str(&folder.read("p.manifest.json")).unwrap();
+        manifest["plans"][0]["any_size"].clone()
+    };
+    let warned = case("sizes_that_overlap_as_accepted");
+    assert_eq!(sizes_of_any(&warned), false);
+    assert_eq!(sizes_of_any(&case("sizes_after_a_handshake")), true);
+    assert_eq!(sizes_of_any(&case("sizes_of_which_there_is_one")), true);
 }
 
 /// Paths stay correct when manifests from several folders are joined.

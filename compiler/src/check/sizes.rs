@@ -12,7 +12,9 @@ use crate::source::Place;
 
 /// What is known so far.
 pub(super) enum Sizes {
-    /// All launches have one size, or there is no scratch.
+    /// There is no scratch.
+    Any,
+    /// All launches have one size.
     One,
     /// Of the classes that were looked at, this is known.
     Several(Option<Across>),
@@ -27,13 +29,17 @@ impl Sizes {
         let (least, most) = (options.min_message_size, options.max_message_size);
         let is_one = least.is_some() && least == most;
         let has_scratch = program.ranks.iter().any(|rank| rank.scratch_chunks > 0);
-        if is_one || !has_scratch { Sizes::One } else { Sizes::Several(None) }
+        match (has_scratch, is_one) {
+            (false, _) => Sizes::Any,
+            (true, true) => Sizes::One,
+            (true, false) => Sizes::Several(None),
+        }
     }
 
     /// What has to be looked for in each class.
     pub(super) fn beyond(&self) -> Beyond {
         match self {
-            Sizes::One | Sizes::Unclear => Beyond::Nothing,
+            Sizes::Any | Sizes::One | Sizes::Unclear => Beyond::Nothing,
             Sizes::Several(_) => Beyond::Sizes,
         }
     }
@@ -53,7 +59,7 @@ impl Sizes {
     /// Whether every rank has to be followed to tell, or to say where: in a plan, every rank has places of its own.
     pub(super) fn needs_all_ranks(&self, program: &Program) -> bool {
         match self {
-            Sizes::One | Sizes::Several(None) => false,
+            Sizes::Any | Sizes::One | Sizes::Several(None) => false,
             Sizes::Unclear => true,
             Sizes::Several(Some(across)) => {
                 let mut conflicts = across.conflicts().filter(|_| !across.is_of_all_ranks());
@@ -65,6 +71,7 @@ impl Sizes {
     /// Whether all classes that were looked at may follow each other.
     pub(super) fn may_change(&self) -> bool {
         match self {
+            Sizes::Any => true,
             Sizes::One | Sizes::Unclear | Sizes::Several(None) => false,
             Sizes::Several(Some(across)) => across.conflicts().next().is_none(),
         }

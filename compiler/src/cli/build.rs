@@ -78,7 +78,7 @@ fn plan(
             "`--emit manifest` names the plan's file: standard output has no name".to_owned(),
         ));
     }
-    let entry = Entry::of(program.program());
+    let entry = Entry { any_size: program.any_size(), ..Entry::of(program.program()) };
     let plan_path = wanted.plan.as_ref().map(|_| plan.as_path());
     let Some(made) = write_plan(reporter, input, program, plan_path)? else {
         return Ok(None);

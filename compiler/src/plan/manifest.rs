@@ -55,6 +55,10 @@ pub struct Entry {
     pub tags: BTreeMap<String, i64>,
     /// Whether all checks ran and found nothing.
     pub proved: bool,
+    /// Whether it is proved that launches may follow each other whatever the sizes of their messages. Older manifests do
+    /// not say.
+    #[serde(default)]
+    pub any_size: bool,
 }
 
 /// What is known about a plan once it is written.
@@ -87,6 +91,7 @@ impl Entry {
             types: TYPES.map(str::to_owned).to_vec(),
             tags: program.options.tags.iter().cloned().collect(),
             proved: false,
+            any_size: false,
         }
     }
 
@@ -94,7 +99,9 @@ impl Entry {
     #[must_use]
     pub fn written(self, written: Written) -> Entry {
         let Written { path, hash, message_size: (min, max), proved } = written;
-        Entry { path, hash, min_message_size: min, max_message_size: max, proved, ..self }
+        // A single size never changes.
+        let any_size = self.any_size || min == max;
+        Entry { path, hash, min_message_size: min, max_message_size: max, proved, any_size, ..self }
     }
 
     /// The properties by which the runtime chooses, other than the message's size.

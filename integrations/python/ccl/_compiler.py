@@ -68,12 +68,13 @@ class Plan:
     types: Tuple[str, ...]
     tags: Mapping[str, int]
     proved: bool
+    any_size: bool
 
     @classmethod
     def of(cls, entry: Mapping[str, Any], folder: Path) -> "Plan":
         """The plan of an entry in a manifest in ``folder``."""
-        known = {key: entry[key] for key in cls.__dataclass_fields__}
-        return cls(**{**known, "path": folder / entry["path"], "types": tuple(entry["types"])})
+        known = {key: entry[key] for key in cls.__dataclass_fields__ if key != "any_size"}
+        return cls(**{**known, "path": folder / entry["path"], "types": tuple(entry["types"]), "any_size": entry.get("any_size", False)})
 
 
 def cclc() -> str:

@@ -68,6 +68,13 @@ def register(manifest: PathLike, rank: int, *, unproved: bool = False) -> List[A
     wrong = [plan.name for plan in plans if not plan.proved]
     if wrong and not unproved:
         raise CclError(f"not shown to be right: {', '.join(wrong)}; `unproved=True` registers them all the same")
+    if changing := [plan.name for plan in plans if not plan.any_size]:
+        warnings.warn(
+            f"not shown to be right when the size of the messages changes: {', '.join(changing)}; synchronize the ranks"
+            " whenever it does",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     for collective in sorted({plan.collective for plan in plans}):
         if len({plan.in_place for plan in plans if plan.collective == collective}) > 1:
             # A function-local static variable of MSCCL++ remembers the mode of the first algorithm that it asks.

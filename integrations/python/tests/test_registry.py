@@ -107,6 +107,16 @@ def test_what_is_not_proved_is_refused(folder, mscclpp):
     assert len(ccl.register("p.manifest.json", 0, unproved=True)) == 1
 
 
+def test_sizes_that_must_not_change_are_warned_of(folder, mscclpp):
+    ccl.build("gather.ccl", "p.json")
+    manifest = json.loads(Path("p.manifest.json").read_text())
+    assert manifest["plans"][0]["any_size"]
+    manifest["plans"][0]["any_size"] = False
+    Path("p.manifest.json").write_text(json.dumps(manifest))
+    with pytest.warns(RuntimeWarning, match="when the size of the messages changes: gather"):
+        ccl.register("p.manifest.json", 0)
+
+
 def test_modes_that_mscclpp_mixes_up_are_warned_of(folder, mscclpp):
     text = Path("gather.ccl").read_text().replace("        copy input[0] -> output[rank];\n", "").replace("input[0]", "output[rank]")
     Path("inside.ccl").write_text(text.replace("allgather(ranks)", "allgather(ranks, in_place = true)"))
