@@ -52,7 +52,8 @@ def register(manifest: PathLike, rank: int, *, unproved: bool = False) -> List[A
 
     Call it once per process, before the communicator is created (``torch.distributed.init_process_group`` and the
     like). MSCCL++ then uses a plan if a request fits its collective, number of ranks, ranks in a node and message sizes.
-    Plans are read again for every new message size, so their files must stay where they are, unchanged.
+    Plans are read again for every new message size, so their files must stay where they are, unchanged. There is a warning
+    if the size of a plan's messages must not change from launch to launch.
     The function returns the ``Algorithm`` objects, in the manifest's order.
 
     Args:
@@ -68,7 +69,7 @@ def register(manifest: PathLike, rank: int, *, unproved: bool = False) -> List[A
     wrong = [plan.name for plan in plans if not plan.proved]
     if wrong and not unproved:
         raise CclError(f"not shown to be right: {', '.join(wrong)}; `unproved=True` registers them all the same")
-    if changing := [plan.name for plan in plans if not plan.any_size]:
+    if changing := [plan.name for plan in plans if plan.proved and not plan.any_size]:
         warnings.warn(
             f"not shown to be right when the size of the messages changes: {', '.join(changing)}; synchronize the ranks"
             " whenever it does",
