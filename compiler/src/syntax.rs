@@ -7,6 +7,7 @@
 
 pub mod ast;
 pub mod balance;
+mod behind_comment;
 pub mod fault;
 pub mod foreign;
 pub mod format;
@@ -34,6 +35,7 @@ pub fn parse(file: FileId, text: &str) -> (ast::File, Vec<Diagnostic>) {
     parsing.count("tokens", || cut.tokens.len() as u64);
     let (tree, mut reports) = parse_tokens(file, text, &cut);
     swallowed::tell(&cut, &mut reports);
+    behind_comment::insert(text, &cut, &mut reports);
     reports.extend(unseen::check(&cut));
     (tree, reports)
 }

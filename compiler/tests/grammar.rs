@@ -11,10 +11,12 @@ const PARSER: &[&str] = &[
     include_str!("../src/syntax/parse/collective.rs"),
     include_str!("../src/syntax/parse/declaration.rs"),
     include_str!("../src/syntax/parse/expression.rs"),
+    include_str!("../src/syntax/parse/function.rs"),
     include_str!("../src/syntax/parse/item.rs"),
+    include_str!("../src/syntax/parse/map.rs"),
+    include_str!("../src/syntax/parse/name.rs"),
     include_str!("../src/syntax/parse/operation.rs"),
     include_str!("../src/syntax/parse/options.rs"),
-    include_str!("../src/syntax/parse/recover.rs"),
     include_str!("../src/syntax/parse/statement.rs"),
 ];
 

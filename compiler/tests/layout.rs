@@ -112,6 +112,21 @@ fn a_long_line_is_broken_at_its_bodies() {
 }
 
 #[test]
+fn a_range_goes_on_in_lines_that_begin_anywhere() {
+    let ranges = [
+        "a\n..+if c {\n1 } else {\n2\n}",
+        "a ..+if c { 1 }\nelse { 2 }",
+        "a\n..+ // length\nif c { 1 } // one\n else\n{ 2 }",
+        "(a\n..+if\nc { 1 } else { 2 }).len()",
+        "[x in a\n..+if c { 1 } else {\n2 }: x]",
+    ];
+    for range in ranges {
+        check(&format!("let a = 0;\nlet c = true;\nlet x = {range};\n"));
+        check(&format!("let c = true;\nproc f(a: int) {{ for i in {range} {{ g(i);\n}} }}\n"));
+    }
+}
+
+#[test]
 fn errors_are_given_back() {
     assert!(format("let x = ;").is_err());
 }

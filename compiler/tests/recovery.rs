@@ -14,6 +14,7 @@ use compiler::driver;
 use compiler::source::{FileId, Place, SourceMap};
 use compiler::syntax::{parse, token};
 use fastrand::Rng;
+use std::time::{Duration, Instant};
 
 const TEXTS: &[&str] =
     &[include_str!("texts/every_production.ccl"), include_str!("texts/tree.ccl")];
@@ -297,6 +298,21 @@ fn a_token_that_is_left_out_is_one_mistake() {
     // Without the token, the text may be correct as well, or a line may be read in two ways.
     assert!(once * 100 >= left_out * 93, "{once} of {left_out}");
     assert!(most <= 8, "{most} reports of one token");
+}
+
+/// Texts whose reading once took time that grew with the square of their length: minutes, at this length.
+#[test]
+fn long_wrong_texts_are_read_in_time() {
+    const LENGTH: usize = 100_000;
+    let units =
+        ["# ", "#\n", "//! a\n", "}", "collective\n", "program p(..) : a(b)\n", "let int x int "];
+    let start = Instant::now();
+    for unit in units {
+        let text = format!("let a = 1;\n{}", unit.repeat(LENGTH / unit.len()));
+        let (_, reports) = parse(FileId(0), &text);
+        assert!(!reports.is_empty(), "{unit:?}");
+    }
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
 #[test]

@@ -64,6 +64,21 @@ pub fn is_else_if(word: &str) -> bool {
     matches!(word, "elif" | "elseif" | "elsif")
 }
 
+/// Whether a word stands for `for` before what a promise is for.
+#[must_use]
+pub fn is_for(word: &str) -> bool {
+    matches!(word, "forall" | "foreach" | "all" | "each" | "every" | "any")
+}
+
+/// Whether a declaration with this word has braces around parts of a type, rather than around statements.
+#[must_use]
+pub fn declares_type(word: &str) -> bool {
+    matches!(
+        word,
+        "struct" | "class" | "enum" | "union" | "typedef" | "trait" | "impl" | "interface"
+    )
+}
+
 /// How to convert between types, which other languages do by name.
 const CONVERSION: &str =
     "nothing has to be converted: a rank is a number, and numbers are integers";
@@ -194,7 +209,8 @@ fn declaration(word: &str) -> Option<&'static str> {
         "float" | "double" | "half" | "char" | "string" => {
             "data has no type here: a chunk is a share of the message; numbers are integers: `let n = 4;`"
         }
-        "struct" | "class" | "enum" | "typedef" | "type" | "trait" | "impl" | "interface" => {
+        "struct" | "class" | "enum" | "union" | "typedef" | "type" | "trait" | "impl"
+        | "interface" => {
             "there are no types to declare: what belongs together goes into a procedure, `proc f(c: channel[]) { .. }`"
         }
         "__shared__" | "__device__" | "__constant__" => {

@@ -9,17 +9,23 @@
 
 mod advice;
 mod arrow;
+mod bracket;
 mod collective;
 mod declaration;
 mod expression;
 mod family;
+mod first_word;
 mod form;
+mod function;
 mod item;
+mod map;
+mod name;
 mod operation;
 mod options;
 mod prose;
 mod recover;
 mod report;
+mod skip;
 mod statement;
 mod superfluous;
 

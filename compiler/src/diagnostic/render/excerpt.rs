@@ -31,9 +31,37 @@ pub(super) fn around(file: &SourceFile, (start, end): (usize, usize)) -> [String
     [format!("{head}{shown}{tail}"), format!("{indent}{}", "^".repeat(inside))]
 }
 
-/// The range of an offset's line, without its line end.
+/// The range of an offset's line, without its line end. Of a line that is too long, only the part around the offset, so
+/// that a thousand reports about one line do not read all of it a thousand times.
 fn line(file: &SourceFile, offset: usize) -> std::ops::Range<usize> {
-    let (before, after) = file.text.split_at_checked(offset).unwrap_or((&file.text, ""));
-    let start = before.rfind(LINE_ENDS).map_or(0, |newline| newline + 1);
-    start..offset + after.find(LINE_ENDS).unwrap_or(after.len())
+    let text = &*file.text;
+    let offset = if text.is_char_boundary(offset) { offset } else { text.len() };
+    let first = boundary(text, (0..=offset.saturating_sub(MAX_LINE + 1)).rev());
+    let last = boundary(text, offset + MAX_LINE + 1..text.len());
+    let (before, after) = (text.get(first..offset), text.get(offset..last));
+    let start = before.and_then(|before| before.rfind(LINE_ENDS));
+    let end = after.and_then(|after| after.find(LINE_ENDS));
+    start.map_or(first, |newline| first + newline + 1)..end.map_or(last, |end| offset + end)
+}
+
+/// The first of some offsets that is not inside a character; the end of the text if none is.
+fn boundary(text: &str, mut offsets: impl Iterator<Item = usize>) -> usize {
+    offsets.find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_LINE, line};
+    use crate::source::SourceFile;
+
+    #[test]
+    fn of_a_long_line_only_a_part_is_read() {
+        let text = format!("first\n{}\nlast", "ä".repeat(10_000));
+        let file = SourceFile::new("a".to_owned(), text.as_str().into());
+        assert_eq!((line(&file, 2), line(&file, text.len())), (0..5, text.len() - 4..text.len()));
+        let middle = line(&file, 10_006);
+        assert!(middle.start < 10_006 - MAX_LINE && 10_006 + MAX_LINE < middle.end, "{middle:?}");
+        assert!(middle.len() < 2 * MAX_LINE + 10, "{middle:?}");
+        assert!(text.is_char_boundary(middle.start) && text.is_char_boundary(middle.end));
+    }
 }

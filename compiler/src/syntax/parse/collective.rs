@@ -1,16 +1,16 @@
 //! Collectives: everything from `collective` to `ensures` in the grammar, also in the forms that come from other
 //! languages. These are reported with the edits that make them right.
 
+use super::bracket::{close, no_body, open, size_without_brackets};
 use super::declaration::{declaration, opens_body};
 use super::expression::{Values, condition, promise};
 use super::family::{Behind, behind};
+use super::first_word::{misspelt_head, unknown, word};
 use super::item::{braced, misplaced, parameters, with_prefix};
+use super::name::required_name;
 use super::prose::prose;
-use super::recover::{
-    close, expect, misspelt_head, no_body, open, required_name, semicolon, size_without_brackets,
-    unknown, word,
-};
-use super::report::{Braces, in_no_braces, is_word, missing, written};
+use super::recover::{expect, semicolon};
+use super::report::{Braces, in_no_braces, is_word, missing, other_word, written};
 use super::statement::{r#let, require, statement};
 use super::{Extra, Input, Note, Reader, Rule, head, here, kind_at, look, mark, note, rest, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
@@ -20,6 +20,8 @@ use crate::syntax::ast::{
     Size,
 };
 use crate::syntax::fault::{Fault, Reach};
+use crate::syntax::foreign;
+use crate::syntax::lookahead::at_binder;
 use crate::syntax::token::{Kind, Token};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom};
 
@@ -114,7 +116,7 @@ fn in_place<'t>(values: &Values<'t>) -> Rule<'t, Option<InPlace>> {
         .ignore_then(mark(Kind::Colon).or_not())
         .then(clause.map_with(|clause, e| (clause, span(e))))
         .map_with(|(colon, (clause, place)), e| {
-            let braces = Braces { colon: colon.map(|token| token.span), end: None };
+            let braces = Braces { mark: colon.map(|token| (token.span, token.kind)), end: None };
             let fault = in_no_braces(&braces, place, "in_place");
             e.state().log.push(Note::Fault(Box::new(fault)));
             clause
@@ -177,6 +179,8 @@ struct Separator {
 
 fn ensures<'t>(values: &Values<'t>) -> Rule<'t, Ensures> {
     let through = mark(Kind::For)
+        .ignored()
+        .or(other_for())
         .ignore_then(values.binders.clone())
         .map_with(|binders, e| (binders, e.slice()))
         .or_not()
@@ -206,6 +210,19 @@ fn ensures<'t>(values: &Values<'t>) -> Rule<'t, Ensures> {
             Ensures { binders, promise: promised.promise }
         })
         .boxed()
+}
+
+/// A word of another language for the `for` before what a promise is for.
+fn other_for<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let (word, after) = rest(input).split_first().ok_or_else(EmptyErr::default)?;
+        if !foreign::is_for(word.text) || !at_binder(after) {
+            return Err(EmptyErr::default());
+        }
+        note(input, other_word(word, Kind::For.text(), Reach::Statement));
+        input.next_ref();
+        Ok(())
+    })
 }
 
 /// `{ promise }`
@@ -280,7 +297,8 @@ fn bare_promise<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
         .map_with(|((colon, promise), end), e| {
             let place = |token: &Token<'_>| token.span;
             let end = Some(end.map_or(Span { start: promise.span.end, ..promise.span }, place));
-            let braces = Braces { colon: colon.map(place), end };
+            let mark = colon.map(|token| (token.span, token.kind));
+            let braces = Braces { mark, end };
             let fault = in_no_braces(&braces, promise.span, "ensures");
             e.state().log.push(Note::Fault(Box::new(fault)));
             promise

@@ -1,18 +1,20 @@
 //! The declarations of a program: everything from `declaration` to `semaphore` in the grammar.
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
+use super::bracket::{listed_some, parentheses, size_without_brackets};
 use super::expression::{Values, arguments, dimensions};
 use super::family::{behind, family, unbracketed};
+use super::name::required_name;
 use super::options::options;
-use super::recover::{
-    expect, inner_word, listed_some, parentheses, required_name, semicolon, size_without_brackets,
-};
+use super::recover::{expect, inner_word, semicolon};
 use super::report::{no_extent, value_in_parentheses};
 use super::superfluous::{initial_value, mark_before_name, type_before_name, type_behind_name};
 use super::{Extra, Input, Note, Reader, Rule, head, here, kind_at, look, mark, note, rest, span};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::syntax::ast::{
     Channel, ChannelEnd, Dimension, Implements, ProgramItemKind, Scratch, Semaphore,
 };
+use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::lookahead::MAX_LOOK;
 use crate::syntax::token::{Kind, Token};
 use chumsky::prelude::{EmptyErr, Parser, choice, custom};
@@ -94,15 +96,16 @@ fn no_dimensions<'t>() -> impl Parser<'t, Input<'t>, Vec<Dimension>, Extra> + Cl
 }
 
 fn channel<'t>(values: &Values<'t>) -> Rule<'t, Option<Channel>> {
+    const INSTEAD: &[Kind] = &[Kind::Arrow, Kind::EqualEqual, Kind::Colon];
     head(Kind::Channel)
         .ignore_then(type_before_name().or_not())
         .ignore_then(required_name("a name for the channel"))
         .then(family(values))
-        .then_ignore(expect(
+        .then_ignore(rank_without_kind().or(expect(
             Kind::Equal,
             "and `memory(..)`, `port(..)` or `switch(..)`",
-            &[Kind::Arrow, Kind::EqualEqual, Kind::Colon],
-        ))
+            INSTEAD,
+        )))
         .then(values.required("`memory(..)`, `port(..)` or `switch(..)`"))
         .then(channel_end(values).or_not())
         .then(behind(values).or_not())
@@ -113,6 +116,19 @@ fn channel<'t>(values: &Values<'t>) -> Rule<'t, Option<Channel>> {
             Some(Channel { name: name?, dimensions, value, to: to.flatten() })
         })
         .boxed()
+}
+
+/// An arrow or a colon between a channel and the rank that it leads to: what kind of channel it is remains open.
+fn rank_without_kind<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let mark = tokens.first().filter(|mark| matches!(mark.kind, Kind::Arrow | Kind::Colon));
+        let is_call = kind_at(tokens, 2) == Some(Kind::LeftParen);
+        let mark = mark.filter(|mark| !mark.first && !is_call).ok_or_else(EmptyErr::default)?;
+        note(input, no_kind(mark));
+        input.next_ref();
+        Ok(())
+    })
 }
 
 /// `to` and the other end.
@@ -151,4 +167,12 @@ fn semaphore<'t>(values: &Values<'t>) -> Rule<'t, Option<Semaphore>> {
             Some(Semaphore { name: name?, dimensions: dimensions.unwrap_or_default(), initial })
         })
         .boxed()
+}
+
+/// A channel with `mark` in place of `=` and of what makes the channel.
+fn no_kind(mark: &Token<'_>) -> Fault {
+    let message = format!("expected `=` and the kind of the channel, found `{}`", mark.text);
+    let report = Diagnostic::new(Code::E0101, mark.span, message)
+        .help("a channel is made by `memory(p)`, `port(p)` or `switch(ranks, buffer)`");
+    Fault::new(mark.span.start, Reach::Statement, report)
 }

@@ -2,9 +2,9 @@
 //! them.
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
-use super::recover::{
-    close, expect, hole, listed, listed_some, name, open, required, required_name, reserved_name,
-};
+use super::bracket::{close, listed, listed_some, open};
+use super::name::{name, required_name, reserved_name};
+use super::recover::{expect, hole, required};
 use super::report::{Expected, brackets_apart};
 use super::superfluous::word_before_binder;
 use super::{Extra, Input, Reader, Rule, kind_at, last, look, mark, note, pick, rest, span};

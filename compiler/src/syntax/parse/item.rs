@@ -1,26 +1,26 @@
-//! Files and their items: everything from `file` to `program_item` in the grammar, except `type`.
+//! Files and their items: everything from `file` to `program_item` in the grammar, except `type`, functions and
+//! procedures.
 
+use super::bracket::{close, listed, listed_some, no_body, open, parentheses};
 use super::collective::collective;
 use super::declaration::declaration;
 use super::expression::Values;
+use super::first_word::{misspelt_head, other_head, unknown, unless_called, word};
+use super::function::{function, procedure};
+use super::name::required_name;
 use super::prose::prose;
-use super::recover::{
-    close, expect, fat_arrow, function_in_braces, inner_word, listed, listed_some, misspelt_head,
-    no_body, open, other_head, parentheses, required_name, semicolon, unknown, unless_called, word,
-};
+use super::recover::{expect, inner_word, semicolon};
 use super::report::{other_path, type_first, written};
 use super::statement::{body, dangling, r#let, lone_else, statement, text, r#type};
-use super::{
-    Extra, Input, Note, Reader, Rule, before, head, kind_at, look, mark, note, pick, rest, span,
-};
+use super::{Extra, Input, Note, Reader, Rule, kind_at, look, mark, note, pick, rest, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast::{
-    Attribute, Body, Doc, Function, Item, ItemKind, Name, Parameter, Procedure, Program,
-    ProgramItem, ProgramItemKind, Use, UseName, UseRoot,
+    Attribute, Body, Doc, Item, ItemKind, Name, Parameter, Program, ProgramItem, ProgramItemKind,
+    Use, UseName, UseRoot,
 };
 use crate::syntax::fault::{Fault, Reach};
-use crate::syntax::lookahead::{begins_surely, behind, holder};
+use crate::syntax::lookahead::behind;
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::input::MapExtra;
 use chumsky::prelude::{EmptyErr, IterParser, Parser, any, choice, custom, recursive};
@@ -251,74 +251,6 @@ fn use_name<'t>() -> Rule<'t, Option<UseName>> {
         .boxed()
 }
 
-fn function<'t>(values: &Values<'t>) -> Rule<'t, Option<Function>> {
-    let result = look(|tokens| matches!(kind_at(tokens, 0), Some(Kind::Arrow | Kind::Colon)))
-        .ignore_then(expect(Kind::Arrow, "before the type of the value", &[Kind::Colon]));
-    let value = expect(Kind::Equal, "and a value", &[Kind::EqualEqual])
-        .ignore_then(fat_arrow().or_not())
-        .ignore_then(values.required("a value"))
-        .then_ignore(semicolon());
-    head(Kind::Fn)
-        .ignore_then(required_name("a name for the function"))
-        .then(parameters(values, "()"))
-        .then_ignore(statements_of_function().or_not())
-        .then(result.ignore_then(r#type()).or_not())
-        .then(function_in_braces().or(value))
-        .map(|(((name, parameters), result), body)| {
-            Some(Function { name: name?, parameters, result: result.flatten(), body })
-        })
-        .boxed()
-}
-
-/// Reports a function that has statements, as if it were a procedure. Consumes nothing.
-fn statements_of_function<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
-    custom(|input: &mut Reader<'t, '_>| {
-        let tokens = rest(input);
-        let open = tokens.iter().take(MAX_HEADER).position(|token| token.kind == Kind::LeftBrace);
-        let header = tokens.get(..open.unwrap_or(0)).unwrap_or_default();
-        let plain = |token: &Token<'_>| !matches!(token.kind, Kind::Equal | Kind::Semicolon);
-        let body = tokens.get(open.ok_or_else(EmptyErr::default)? + 1..).unwrap_or_default();
-        let word = before(input).iter().rev().find(|token| token.kind == Kind::Fn);
-        let has_statements = header.iter().all(plain) && holds_operations(body);
-        let word = word.filter(|_| has_statements).ok_or_else(EmptyErr::default)?;
-        note(input, function_with_statements(word, holder(body), header));
-        Ok(())
-    })
-}
-
-/// How many tokens there are at most between the parameters of a function and its value.
-const MAX_HEADER: usize = 8;
-
-/// Whether a body holds operations or declarations, judging by the first one.
-fn holds_operations(body: &[Token<'_>]) -> bool {
-    begins_surely(body) && body.first().is_some_and(|first| first.kind != Kind::Let)
-}
-
-fn procedure<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Procedure>> {
-    let name = look(|tokens| kind_at(tokens, 0).is_some_and(is_verb))
-        .ignore_then(verb_as_name())
-        .or(required_name("a name for the procedure"));
-    word(Kind::Proc)
-        .ignore_then(name)
-        .then(parameters(values, "()"))
-        .then(body)
-        .map(|((name, parameters), body)| Some(Procedure { name: name?, parameters, body }))
-        .boxed()
-}
-
-/// Whether a word cannot begin a call, since it begins another statement.
-fn is_verb(kind: Kind) -> bool {
-    kind.is_name() && kind != Kind::Name
-}
-
-fn verb_as_name<'t>() -> impl Parser<'t, Input<'t>, Option<Name>, Extra> + Clone {
-    custom(|input: &mut Reader<'t, '_>| {
-        let token = input.next_ref().ok_or_else(EmptyErr::default)?;
-        note(input, verb_procedure(token));
-        Ok(Some(Name { text: token.text.to_owned(), span: token.span }))
-    })
-}
-
 /// `(` parameters `)`; `example` is what to write if they are missing.
 pub(super) fn parameters<'t>(
     values: &Values<'t>,
@@ -339,7 +271,7 @@ fn is_type_first(tokens: &[Token<'_>]) -> bool {
 }
 
 /// Whether a word is a type.
-fn is_type(token: &Token<'_>) -> bool {
+pub(super) fn is_type(token: &Token<'_>) -> bool {
     matches!(token.kind, Kind::Channel | Kind::Semaphore | Kind::Block)
         || matches!(token.text, "int" | "rank" | "bool" | "chunk" | "buffer")
 }
@@ -538,28 +470,4 @@ fn late_inner_doc(token: &Token<'_>) -> Fault {
     .help("`///` documents the declaration below")
     .fix("write `//`", vec![Edit { span: slashes, text: "//".to_owned() }]);
     Fault::new(token.span.start, Reach::Before, report)
-}
-
-/// A function with statements in braces, as if it were what `meant` declares; `header` is what it has between them and
-/// its parameters.
-fn function_with_statements(word: &Token<'_>, meant: Kind, header: &[Token<'_>]) -> Fault {
-    let message = "a function has one value, and no statements";
-    let report = Diagnostic::new(Code::E0101, word.span, message);
-    let edit = Edit { span: word.span, text: meant.text().to_owned() };
-    let report = match header {
-        [] => report.fix(format!("write `{}`", meant.text()), vec![edit]),
-        _ => report.help("statements are in a procedure, which has no result: `proc f() { .. }`"),
-    };
-    Fault::new(word.span.start, Reach::Statement, report)
-}
-
-fn verb_procedure(token: &Token<'_>) -> Fault {
-    let word = token.text;
-    let report = Diagnostic::new(
-        Code::E0107,
-        token.span,
-        format!("`{word}` cannot be the name of a procedure"),
-    )
-    .note(format!("a statement that begins with `{word}` is never a call"));
-    Fault::new(token.span.start, Reach::Statement, report)
 }

@@ -2,22 +2,24 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::arrow::{arrow, backwards, called};
+use super::bracket::close;
 use super::expression::Values;
-use super::recover::{
-    close, comma_before_modifier, expect, inner_word, required_name, semicolon, via,
-};
+use super::name::required_name;
+use super::recover::{expect, inner_word, semicolon};
+use super::report::{misspelt, needless_comma};
 use super::statement::enclosed;
 use super::superfluous::filler;
-use super::{Extra, Input, Rule, head_of, kind_at, look, mark, span};
+use super::{Extra, Input, Reader, Rule, head_of, kind_at, look, mark, note, rest, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast::{
     Expr, Modifier, Operand, StmtKind, Synchronise, SynchroniseVerb, Transfer, TransferVerb,
 };
 use crate::syntax::fault::{Fault, Reach};
+use crate::syntax::foreign;
 use crate::syntax::lookahead::{at_binder, continues_with_modifier};
-use crate::syntax::token::{Kind, Token};
-use chumsky::prelude::{IterParser, Parser, choice};
+use crate::syntax::token::{Class, Kind, Token};
+use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom};
 
 /// An operation that moves data, without its `;`.
 pub(super) fn transfer<'t>(values: &Values<'t>) -> Rule<'t, Transfer> {
@@ -175,4 +177,30 @@ fn relaxed_before(relaxed: Span, statement: Span) -> Fault {
     let report = Diagnostic::new(Code::E0101, relaxed, "`relaxed` comes after the operands")
         .fix("write it at the end: `signal c relaxed;`", edits);
     Fault::new(relaxed.start, Reach::Statement, report)
+}
+
+/// `via`, even if another word is here instead.
+pub(super) fn via<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    let instead = custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let is_channel =
+            kind_at(tokens, 1).is_some_and(|next| next.is_name() && next.class() != Class::Verb);
+        let word = tokens.first().filter(|word| !word.first && foreign::is_via(word.text));
+        let word = word.filter(|_| is_channel).ok_or_else(EmptyErr::default)?;
+        note(input, misspelt(word, Kind::Via.text()));
+        input.next_ref();
+        Ok(())
+    });
+    inner_word(Kind::Via).ignored().or(instead)
+}
+
+/// A comma before a word that follows the operands.
+pub(super) fn comma_before_modifier<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
+    custom(|input: &mut Reader<'t, '_>| {
+        let tokens = rest(input);
+        let comma = tokens.first().filter(|_| continues_with_modifier(tokens));
+        note(input, needless_comma(comma.ok_or_else(EmptyErr::default)?));
+        input.next_ref();
+        Ok(())
+    })
 }

@@ -2,12 +2,13 @@
 //! parentheses, or a single one without braces. These are reported with the edits that make them right.
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
+use super::bracket::{Parenthesized, parenthesized};
 use super::expression::{Values, index};
+use super::first_word::{unknown, word};
 use super::item::braced;
-use super::recover::{
-    Parenthesized, expect, listed_some, name, parenthesized, required_name, semicolon, unknown,
-    word,
-};
+use super::map::{map, map_without_equal};
+use super::name::name;
+use super::recover::{expect, semicolon};
 use super::{
     Extra, Input, Note, Reader, Rule, before, kind_at, last, look, mark, note, rest, span,
 };
@@ -21,14 +22,17 @@ use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom};
 
 /// `options { a = 1; b = 2; }`
 pub(super) fn options<'t>(values: &Values<'t>) -> Rule<'t, Vec<OptionSetting>> {
-    let setting = option_setting(values).then_ignore(semicolon());
+    let setting = map_without_equal(values)
+        .or(option_setting(values).then_ignore(semicolon()).boxed())
+        .boxed();
     let garbage = braced(setting.clone().map(Some).boxed());
     let within = |setting: Rule<'t, OptionSetting>| {
         let any = setting.map(Some).or(unknown("an option", garbage.clone()).map(|()| None));
         braced(any.boxed()).map(|(settings, _)| settings)
     };
     let end = mark(Kind::Semicolon).or(mark(Kind::Comma)).or_not();
-    let listed = commas().ignore_then(within(option_setting(values).then_ignore(end).boxed()));
+    let one = map_without_equal(values).or(option_setting(values)).then_ignore(end);
+    let listed = commas().ignore_then(within(one.boxed()));
     let settings = within(setting.boxed());
     let assigned = look(|tokens| {
         kind_at(tokens, 0) == Some(Kind::Equal) && kind_at(tokens, 1) == Some(Kind::LeftBrace)
@@ -171,17 +175,6 @@ fn option_value<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
         kind_at(tokens, 0) == Some(Kind::LeftBrace) && sets
     };
     look(is_map).ignore_then(map(values)).or(index(values).map(OptionValue::Index)).boxed()
-}
-
-fn map<'t>(values: &Values<'t>) -> Rule<'t, OptionValue> {
-    let entry = required_name("a name")
-        .then_ignore(expect(Kind::Equal, "and a value", &[Kind::Colon]))
-        .then(values.required("a value"))
-        .map(|(name, value)| Some((name?, value)));
-    mark(Kind::LeftBrace)
-        .ignore_then(listed_some(entry.boxed(), Kind::RightBrace))
-        .map_with(|entries, e| OptionValue::Map(entries.into_iter().flatten().collect(), span(e)))
-        .boxed()
 }
 
 /// Options that are not in braces, and the mark before them. Where they may not be `all` of them, they are not put in

@@ -2,8 +2,8 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
 use super::advice::advice;
+use super::bracket::Parenthesized;
 use super::form::{form_of_statement, head};
-use super::recover::Parenthesized;
 use super::{Reader, before, here, kind_at, last, rest};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
@@ -11,9 +11,7 @@ use crate::syntax::ast::OPTION_NAMES;
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
 use crate::syntax::habit::Habit;
-use crate::syntax::lookahead::{
-    MAX_LOOK, begins_surely, behind, continues_with_modifier, is_operator,
-};
+use crate::syntax::lookahead::{MAX_LOOK, behind, continues_with_modifier, is_operator};
 use crate::syntax::token::{Class, Kind, Token};
 use std::fmt;
 
@@ -341,12 +339,15 @@ pub(super) fn not_a_comma(place: Span, found: Option<&Token<'_>>) -> Fault {
     Fault::new(place.start, Reach::Before, report)
 }
 
-/// A word of another language for `else if`, at `word`.
-pub(super) fn other_else_if(word: &Token<'_>) -> Fault {
+/// A word of another language for `meant`.
+pub(super) fn other_word(word: &Token<'_>, meant: &str, reach: Reach) -> Fault {
     let report =
         Diagnostic::new(Code::E0101, word.span, format!("`{}` has no meaning here", word.text))
-            .fix("write `else if`", vec![Edit { span: word.span, text: "else if".to_owned() }]);
-    Fault::new(word.span.start, Reach::Before, report)
+            .fix(
+                format!("write `{meant}`"),
+                vec![Edit { span: word.span, text: meant.to_owned() }],
+            );
+    Fault::new(word.span.start, reach, report)
 }
 
 /// A condition right after `else`.
@@ -449,59 +450,10 @@ pub(super) fn pipeline_in_parentheses(found: &Parenthesized<'_>) -> Option<Fault
     Some(Fault::new(place.start, Reach::Statement, report))
 }
 
-/// `=>` in place of the `=` between a function and its value.
-pub(super) fn arrow_for_equal(equal: &Token<'_>, head: &Token<'_>) -> Fault {
-    let place = equal.span.to(head.span);
-    let report = Diagnostic::new(Code::E0101, place, "expected `=` and a value, found `=>`")
-        .fix("write `=`", vec![Edit { span: place, text: "=".to_owned() }]);
-    Fault::new(place.start, Reach::Statement, report)
-}
-
-/// The braces of a function's value, as other languages write it: `{ return x; }`.
-pub(super) fn body_of_function(open: &Token<'_>, body: &[Token<'_>]) -> Fault {
-    let place = open.span;
-    let report = Diagnostic::new(Code::E0101, place, "expected `=` and a value, found `{`");
-    let report = match unbraced(open, body) {
-        Some(edits) => report.help(foreign::RETURN).guess("write `= ..;`", edits),
-        None => report.help(foreign::RETURN),
-    };
-    Fault::new(place.start, Reach::Statement, report)
-}
-
-/// The edits that turn `{ return x; }` or `{ x }` into `= x;`; none if there is more than one statement in the braces.
-/// Comments are kept.
-fn unbraced(open: &Token<'_>, body: &[Token<'_>]) -> Option<Vec<Edit>> {
-    let (close, inner) = body.split_last()?;
-    let word = inner.first().filter(|_| is_word(inner.first(), "return"));
-    let inner = if word.is_some() { inner.get(1..)? } else { inner };
-    let (value, end) = match inner.split_last()? {
-        (end, value) if end.kind == Kind::Semicolon => (value, Some(end)),
-        _ => (inner, None),
-    };
-    let (first, last) = (value.first()?, value.last()?);
-    if begins_surely(value) || value.iter().any(|token| token.kind == Kind::Semicolon) {
-        return None;
-    }
-    // Up to the next token if that is on the same line, so that no comment is in between.
-    let until = |from: &Token<'_>, next: &Token<'_>| match next.first {
-        true => from.span,
-        false => Span { end: next.span.start, ..from.span },
-    };
-    let mut edits = vec![Edit { span: open.span, text: "=".to_owned() }];
-    edits.extend(word.map(|word| Edit { span: until(word, first), text: String::new() }));
-    let before = end.unwrap_or(last);
-    let start = if close.first { close.span.start } else { before.span.end };
-    if end.is_none() {
-        edits.push(Edit { span: last.after(), text: ";".to_owned() });
-    }
-    edits.push(Edit { span: Span { start, ..close.span }, text: String::new() });
-    Some(edits)
-}
-
 /// What is in the place of the braces of a body.
 pub(super) struct Braces {
-    /// A `:` in place of `{`.
-    pub(super) colon: Option<Span>,
+    /// A `:` or `=` in place of `{`.
+    pub(super) mark: Option<(Span, Kind)>,
     /// What to write `}` for; none if it comes after the body.
     pub(super) end: Option<Span>,
 }
@@ -513,15 +465,17 @@ pub(super) fn in_no_braces(braces: &Braces, body: Span, word: &str) -> Fault {
 }
 
 /// A statement in place of a body.
-pub(super) fn statement_for_body(colon: Option<Span>, statement: Span) -> Fault {
-    let braces = Braces { colon, end: None };
+pub(super) fn statement_for_body(mark: Option<(Span, Kind)>, statement: Span) -> Fault {
+    let braces = Braces { mark, end: None };
     braced(&braces, statement, "a body belongs in braces".to_owned(), "write `{ .. }`".to_owned())
 }
 
 fn braced(braces: &Braces, body: Span, message: String, title: String) -> Fault {
     let (before, after) = (Span { end: body.start, ..body }, Span { start: body.end, ..body });
-    let opened = match braces.colon {
-        Some(colon) => Edit { span: colon, text: " {".to_owned() },
+    let opened = match braces.mark {
+        // There is usually a blank before `=`, and none before `:`.
+        Some((mark, Kind::Equal)) => Edit { span: mark, text: "{".to_owned() },
+        Some((mark, _)) => Edit { span: mark, text: " {".to_owned() },
         None => Edit { span: before, text: "{ ".to_owned() },
     };
     let closed = Edit { span: braces.end.unwrap_or(after), text: " }".to_owned() };

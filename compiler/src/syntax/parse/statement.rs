@@ -1,20 +1,21 @@
 //! Statements: everything from `body` on in the grammar, except operations.
 #![expect(clippy::wildcard_enum_match_arm, reason = "few of the many kinds of tokens matter here")]
 
+use super::bracket::{close, no_body, open, parenthesized};
 use super::expression::{Values, arguments, condition, opened_dimensions};
 use super::family::unbracketed;
+use super::first_word::{misspelt_head, unknown};
 use super::item::{Prefix, with_prefix};
+use super::name::{name, required_name};
 use super::operation::{operands, relaxed_first, synchronise, transfer};
 use super::prose::prose;
-use super::recover::{
-    close, expect, has_body, hole, inner_word, misspelt_head, name, no_body, no_semicolon, open,
-    parenthesized, required_name, semicolon, unknown, whole,
-};
+use super::recover::{expect, hole, inner_word, no_semicolon, semicolon, whole};
 use super::report::{
     else_without_if, lone_semicolon, loop_in_parentheses, misspelt, needless_parentheses,
-    never_changes, not_a_comma, option_alone, other_else_if, pipeline_in_parentheses,
+    never_changes, not_a_comma, option_alone, other_word, pipeline_in_parentheses,
     statement_for_body, statement_in_parentheses, written,
 };
+use super::skip::has_body;
 use super::superfluous::{colon_before_equal, filler, mark_before_name, type_before_name};
 use super::{Extra, Input, Reader, Rule, head, here, kind_at, look, mark, note, pick, rest, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
@@ -105,18 +106,18 @@ fn statements(elements: Vec<Element>, notes: &mut super::Notes) -> Vec<Stmt> {
 /// that what has no braces does not nest.
 fn bare_statement<'t>(known: Rule<'t, Option<StmtKind>>) -> Rule<'t, Vec<Element>> {
     let begins = |tokens: Input<'t>| {
-        let colon = usize::from(kind_at(tokens, 0) == Some(Kind::Colon));
-        let tokens = tokens.get(colon..).unwrap_or_default();
+        let mark = usize::from(matches!(kind_at(tokens, 0), Some(Kind::Colon | Kind::Equal)));
+        let tokens = tokens.get(mark..).unwrap_or_default();
         let operation = tokens.first().filter(|token| !token.first && !takes_body(token.kind));
         let syncs =
             kind_at(tokens, 0) == Some(Kind::Sync) && kind_at(tokens, 1) == Some(Kind::Semicolon);
         operation.is_some() && (begins_surely(tokens) || is_call(tokens) || syncs)
     };
     look(begins)
-        .ignore_then(mark(Kind::Colon).or_not())
+        .ignore_then(mark(Kind::Colon).or(mark(Kind::Equal)).or_not())
         .then(known.map_with(|kind, e| (kind, span(e))))
-        .map_with(|(colon, (kind, place)), e| {
-            let fault = statement_for_body(colon.map(|colon| colon.span), place);
+        .map_with(|(mark, (kind, place)), e| {
+            let fault = statement_for_body(mark.map(|mark| (mark.span, mark.kind)), place);
             e.state().log.push(super::Note::Fault(Box::new(fault)));
             vec![(Prefix::default(), kind.map(|kind| (kind, place)))]
         })
@@ -135,12 +136,14 @@ fn foreign_statement<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
 pub(super) fn dangling<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
         let last = super::last(input).copied().ok_or_else(EmptyErr::default)?;
-        let ends = matches!(kind_at(rest(input), 0), None | Some(Kind::RightBrace));
-        if !ends || !matches!(last.kind, Kind::Doc | Kind::RightBracket) {
+        if !matches!(kind_at(rest(input), 0), None | Some(Kind::RightBrace)) {
             return Err(EmptyErr::default());
         }
-        let before = super::before(input);
-        note(input, belongs_to_nothing(&last, before));
+        // Anything else has been reported as what it is.
+        if matches!(last.kind, Kind::Doc | Kind::RightBracket) {
+            let before = super::before(input);
+            note(input, belongs_to_nothing(&last, before));
+        }
         Ok(())
     })
 }
@@ -359,7 +362,7 @@ fn else_if<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
         let tokens = rest(input);
         let word = tokens.first().filter(|word| foreign::is_else_if(word.text));
         let word = word.filter(|_| !is_whole_call(tokens)).ok_or_else(EmptyErr::default)?;
-        note(input, other_else_if(word));
+        note(input, other_word(word, "else if", Reach::Before));
         input.next_ref();
         Ok(())
     })

@@ -169,15 +169,18 @@ pub(super) fn mark_before_name<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + 
     })
 }
 
-/// What other languages have before the `{` of a body: `:`, `then`, `do`.
+/// What other languages have before the `{` of a body: `:`, `=`, `then`, `do`.
 pub(super) fn before_brace<'t>() -> impl Parser<'t, Input<'t>, (), Extra> + Clone {
     custom(|input: &mut Reader<'t, '_>| {
         let tokens = rest(input);
-        let is_word = |word: &Token<'_>| matches!(word.text, "then" | "do" | "begin" | "=>" | ":");
+        let is_word =
+            |word: &Token<'_>| matches!(word.text, "then" | "do" | "begin" | "=>" | ":" | "=");
         let found = tokens.first().filter(|word| !word.first && is_word(word));
         let opens = kind_at(tokens, 1) == Some(Kind::LeftBrace);
         let found = found.filter(|_| opens).ok_or_else(EmptyErr::default)?;
-        note(input, removable(found, None, "has no meaning before `{`"));
+        // A colon touches what is before it, so the blank behind it stays.
+        let brace = tokens.get(1).filter(|_| found.kind != Kind::Colon);
+        note(input, removable(found, brace, "has no meaning before `{`"));
         input.next_ref();
         Ok(())
     })
