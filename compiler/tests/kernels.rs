@@ -131,6 +131,30 @@ fn main() {
             over_network(&subject)
         }));
     }
+    trials.extend(of_types_and_sizes());
+    for name in ["allgather_allpairs", "allgather_ring", "allreduce_allpairs", "allreduce_packets"]
+    {
+        trials.push(Trial::test(format!("readable/{name}"), || readable(name)));
+    }
+    for (name, test) in [
+        ("allreduce_packets", "misuse.c"),
+        ("allreduce_nvls", "misuse_switch.c"),
+        ("pairs", "misuse_groups.c"),
+    ] {
+        trials.push(Trial::test(format!("misuse/{name}"), || misuse(&algorithm(name), test)));
+    }
+    trials.push(Trial::test("elements", || alone("elements.cpp")));
+    let clang = Trial::test("clang", || with_clang(&algorithm("allreduce_packets")));
+    trials.push(clang.with_ignored_flag(!build::has_clang()));
+    for mutant in mutants::MUTANTS {
+        trials.push(Trial::test(format!("mutants/{}", mutant.name), || wrong(mutant)));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Types, operations, and chunks of unusual sizes.
+fn of_types_and_sizes() -> Vec<Trial> {
+    let mut trials = Vec::new();
     for name in ["allreduce_allpairs", "allreduce_packets", "allreduce_nvls"] {
         let subject = subject(&algorithm(name), None, &[("ranks", 3)]);
         trials.push(Trial::test(format!("types/{name}"), move || types(&subject)));
@@ -139,19 +163,11 @@ fn main() {
         let subject = subject(&algorithm(name), None, &[("ranks", 3)]);
         trials.push(Trial::test(format!("bounds/{name}"), move || bounds(&subject)));
     }
-    for name in ["allgather_allpairs", "allgather_ring", "allreduce_allpairs", "allreduce_packets"]
-    {
-        trials.push(Trial::test(format!("readable/{name}"), || readable(name)));
+    for name in ["cut", "groups"] {
+        let subject = subject(&algorithm(name), None, &[("ranks", 2)]);
+        trials.push(Trial::test(format!("shares/{name}"), move || shares(&subject)));
     }
-    for (name, test) in [("allreduce_packets", "misuse.c"), ("allreduce_nvls", "misuse_switch.c")] {
-        trials.push(Trial::test(format!("misuse/{name}"), || misuse(&algorithm(name), test)));
-    }
-    let clang = Trial::test("clang", || with_clang(&algorithm("allreduce_packets")));
-    trials.push(clang.with_ignored_flag(!build::has_clang()));
-    for mutant in mutants::MUTANTS {
-        trials.push(Trial::test(format!("mutants/{}", mutant.name), || wrong(mutant)));
-    }
-    libtest_mimic::run(&arguments, trials).exit();
+    trials
 }
 
 /// No race, no wrong value, no deadlock.
@@ -227,6 +243,10 @@ fn types(subject: &Subject) -> Result<(), Failed> {
             }
         }
     }
+    // Elements of one or two bytes that do not begin at a multiple of 4.
+    for type_ in if switch || built.packets { [].as_slice() } else { &[1, 2, 5] } {
+        clean(&check, Run { threads: 2, chunk_bytes: 102, type_: *type_, ..PLAIN })?;
+    }
     Ok(())
 }
 
@@ -234,9 +254,20 @@ fn types(subject: &Subject) -> Result<(), Failed> {
 fn bounds(subject: &Subject) -> Result<(), Failed> {
     let built = build::build(subject, Proof::Needed)?;
     let check = build::compile(&built, Sanitizer::Address, "32", "1")?;
-    let sizes: &[u32] = if built.packets { &[8, 40, 16_384] } else { &[1, 15, 16, 33, 16_384] };
+    let sizes: &[u32] =
+        if built.packets { &[8, 40, 16_384] } else { &[1, 15, 16, 33, 100, 16_384] };
     for chunk_bytes in sizes {
         clean(&check, Run { threads: 3, chunk_bytes: *chunk_bytes, type_: 5, ..PLAIN })?;
+    }
+    Ok(())
+}
+
+/// The blocks of a group share an operation as the checks assume, also if a chunk is no whole number of units.
+fn shares(subject: &Subject) -> Result<(), Failed> {
+    let built = build::build(subject, Proof::Needed)?;
+    let check = build::compile(&built, Sanitizer::Thread, "1", "1")?;
+    for chunk_bytes in [8, 40, 104] {
+        clean(&check, Run { threads: 2, chunk_bytes, ..PLAIN })?;
     }
     Ok(())
 }
@@ -283,6 +314,14 @@ fn misuse(file: &Path, test: &str) -> Result<(), Failed> {
     let built = build::build(&subject, Proof::Needed)?;
     let check = build::compile_c(&built, test)?;
     let output = std::process::Command::new(check).output()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() { Ok(()) } else { Err(Failed::from(said)) }
+}
+
+/// A C++ file that needs no program finds nothing wrong.
+fn alone(file: &str) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let output = std::process::Command::new(build::compile_alone(folder.path(), file)?).output()?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() { Ok(()) } else { Err(Failed::from(said)) }
 }

@@ -63,7 +63,7 @@ fn size(program: &Program, layout: &Layout) -> String {
         (true, true) => ", each a multiple of 8 bytes, or with CCL_LL8 of 4",
         (true, false) => "",
     };
-    let least = options.min_message_size.map(|bytes| format!("; {bytes} bytes or more"));
+    let least = layout.least_bytes.map(|bytes| format!("; {bytes} bytes or more"));
     let most = options.max_message_size.map(|bytes| format!("; {bytes} bytes at most"));
     let (least, most) = (least.unwrap_or_default(), most.unwrap_or_default());
     format!("chunks of equal size, {} in all{each}{least}{most}", layout.message_chunks)

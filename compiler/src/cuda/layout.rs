@@ -24,6 +24,8 @@ pub(super) struct Layout {
     pub(super) scratch_chunks: u32,
     /// How many chunks a message has.
     pub(super) message_chunks: u32,
+    /// The bytes of the smallest message, if the program says so: chunks are checked from this many whole units on.
+    pub(super) least_bytes: Option<u64>,
     /// Properties of the program's operations.
     pub(super) traits: Traits,
 }
@@ -65,6 +67,7 @@ impl Layout {
             barriers: most(|rank| rank.barriers.len()),
             scratch_chunks: most(|rank| rank.scratch_chunks as usize),
             message_chunks: program.message_chunks(),
+            least_bytes: least_bytes(program),
             traits,
         }
     }
@@ -94,6 +97,15 @@ impl Traits {
     }
 }
 
+/// The bytes of the smallest message that is not below the program's limit, and whose chunks are whole units.
+pub(super) fn least_bytes(program: &Program) -> Option<u64> {
+    let options = &program.options;
+    let copies = if program.instances_done == 1 { options.instances.max(1) } else { 1 };
+    let units = u64::from(program.message_chunks()) * u64::from(copies);
+    let size = units.saturating_mul(options.alignment.into()).max(1);
+    Some(options.min_message_size?.div_ceil(size).saturating_mul(size))
+}
+
 /// The number of lanes, every channel's number, and the groups.
 fn numbered(program: &Program) -> (u32, Vec<Vec<u32>>, Vec<Group>) {
     let (count, mut numbers) = lanes(program);
@@ -111,4 +123,20 @@ fn numbered(program: &Program) -> (u32, Vec<Vec<u32>>, Vec<Group>) {
         }
     }
     (count, numbers, groups)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::build::program;
+
+    #[test]
+    fn the_smallest_message_has_chunks_of_whole_units() {
+        let mut two_chunks = program(2, 2, 2, 0);
+        assert_eq!(least_bytes(&two_chunks), None);
+        for (limit, least) in [(0, 0), (1, 32), (32, 32), (33, 64)] {
+            two_chunks.options.min_message_size = Some(limit);
+            assert_eq!(least_bytes(&two_chunks), Some(least), "{limit}");
+        }
+    }
 }

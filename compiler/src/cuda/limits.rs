@@ -4,12 +4,18 @@
 //!
 //! - Blocks wait for each other, so all blocks of a rank must run at once: at most as many as the GPU has room for.
 //! - The kernel's argument holds the addresses of every rank's memory, so the number of ranks is limited.
+//! - Packets and switches move 8 or 16 bytes at once, so a block's share of an operation begins at a multiple of 16 bytes.
+//! - A multicast address leads to one place on all ranks, whatever the size of a message, so a switch is not bound to a
+//!   buffer that begins within another one.
 
 use crate::diagnostic::{Code, Diagnostic, Label};
-use crate::ir::Program;
+use crate::ir::{Buffer, Link, OriginId, Program};
 
 /// 4 KiB of kernel arguments hold 32 bytes for each rank, and the rest.
 const RANKS: usize = 120;
+
+/// The bytes that an access moves at most.
+const WORD: u32 = 16;
 
 /// Checks a program; `sms` is how many blocks the GPU runs at once.
 #[must_use]
@@ -22,7 +28,29 @@ pub fn check(program: &Program, sms: u32) -> Vec<Diagnostic> {
     if program.ranks.len() > RANKS {
         found.push(placed(program, too_many_ranks(program.ranks.len())));
     }
+    if !program.options.alignment.is_multiple_of(WORD) {
+        let mut report = bad_alignment(program.options.alignment);
+        report.primary = program.options.alignment_place.map(|place| Label::new(place, ""));
+        found.push(report);
+    }
+    if let Some((origin, inner, outer)) = moving_switch(program) {
+        let mut report = no_such_address(inner, outer);
+        report.primary = Some(Label::new(program.origins.place(origin), ""));
+        found.push(report);
+    }
     found
+}
+
+/// The first switch channel over a buffer that begins within another one on some rank, with the two buffers.
+fn moving_switch(program: &Program) -> Option<(OriginId, Buffer, Buffer)> {
+    let mut channels = program.ranks.iter().flat_map(|rank| rank.channels.iter());
+    channels.find_map(|channel| {
+        let Link::Switch(group) = &channel.link else { return None };
+        let members = program.ranks.entries().filter(|(id, _)| group.ranks.contains(id));
+        let mut aliases = members.filter_map(|(_, rank)| rank.alias);
+        let alias = aliases.find(|alias| alias.inner == group.buffer && alias.offset > 0)?;
+        Some((channel.origin, alias.inner, alias.outer))
+    })
 }
 
 fn placed(program: &Program, mut report: Diagnostic) -> Diagnostic {
@@ -45,4 +73,22 @@ fn too_many_ranks(count: usize) -> Diagnostic {
     Diagnostic::without_place(Code::E0813, message)
         .note("kernels reach their peers' memory directly, which only the ranks of a few nodes can")
         .help("build an execution plan for MSCCL++'s executor instead")
+}
+
+fn bad_alignment(alignment: u32) -> Diagnostic {
+    let message = format!("`alignment` is {alignment}; kernels move {WORD} bytes at a time");
+    Diagnostic::without_place(Code::E0810, message)
+        .note("blocks of a group would begin their shares where packets and switches cannot access memory, or within an element")
+        .help("set `alignment` to a multiple of 16")
+}
+
+fn no_such_address(inner: Buffer, outer: Buffer) -> Diagnostic {
+    let (inner, outer) = (inner.word(), outer.word());
+    let message =
+        format!("in place, `{inner}` begins within `{outer}`, where no multicast address leads");
+    Diagnostic::without_place(Code::E0807, message)
+        .note(
+            "a multicast address leads to one place on all ranks, whatever the size of the message",
+        )
+        .help(format!("bind the switch to `{outer}`, and use the chunk of it"))
 }

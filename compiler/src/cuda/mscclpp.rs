@@ -4,7 +4,7 @@
 //! these. Out: a `.cu` file for the interface of MSCCL++ 0.9, which includes the kernels' own file
 //! and registers their memory with a communicator.
 
-use super::{Files, names};
+use super::{Files, layout, names};
 use crate::ir::{Buffer, Link, Program};
 
 /// The text of every such file, with holes.
@@ -39,7 +39,7 @@ pub fn write(program: &Program, files: &Files, file: &str) -> String {
     // The library counts the bytes of a rank's input.
     let share = if message == Buffer::Output { program.ranks.len() as u64 } else { 1 };
     let options = &program.options;
-    let least = options.min_message_size.unwrap_or(0).div_ceil(share);
+    let least = layout::least_bytes(program).unwrap_or(0).div_ceil(share);
     let most = options.max_message_size.unwrap_or(u64::MAX) / share;
     let tags: Vec<String> =
         options.tags.iter().map(|(name, value)| format!("{{\"{name}\", {value}}}")).collect();

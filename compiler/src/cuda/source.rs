@@ -7,7 +7,7 @@
 use super::Network;
 use super::aliases;
 use super::dispatch;
-use super::layout::{Layout, Traits};
+use super::layout::{Group, Layout, Traits};
 use super::roles::{Role, Table};
 use crate::ir::{self, Buffer, Link, OriginId, Program};
 use crate::source::{Place, SourceMap};
@@ -124,7 +124,7 @@ fn traits(context: &Context) -> String {
         text.push_str(&number(name, value));
     }
     text.push_str(&size("alignment", options.alignment.into()));
-    text.push_str(&size("least_bytes", options.min_message_size.unwrap_or(1).max(1)));
+    text.push_str(&size("least_bytes", layout.least_bytes.unwrap_or(1).max(1)));
     text.push_str(&size("most_bytes", options.max_message_size.unwrap_or(u64::MAX)));
     for (name, value) in [
         ("reduces", reduces),
@@ -146,6 +146,9 @@ fn traits(context: &Context) -> String {
     let offset = |rank: &ir::Rank| rank.alias.map_or(0, |alias| alias.offset);
     text.push_str(&by_rank(program, "inner_offset", &offset));
     text.push_str(&initial(program));
+    if !layout.groups.is_empty() {
+        text.push_str(&in_group(&layout.groups, program.ranks.len() as u32));
+    }
     if context.network == Network::Nvshmem {
         text.push_str(&stores_to(program));
     }
@@ -170,6 +173,24 @@ fn stores_to(program: &Program) -> String {
         }
     };
     format!("    static constexpr bool stores_to({parameters}) {{ return {value}; }}\n")
+}
+
+/// The function that says which ranks are behind a multicast address.
+fn in_group(groups: &[Group], ranks: u32) -> String {
+    let row = |group: &Group| {
+        let members = (0..ranks).map(|rank| u8::from(group.ranks.contains(&rank)).to_string());
+        format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
+    };
+    if groups.iter().all(|group| group.ranks.len() == ranks as usize) {
+        return "    static constexpr bool in_group(uint32_t, uint32_t) { return true; }\n"
+            .to_owned();
+    }
+    let rows: Vec<String> = groups.iter().map(row).collect();
+    format!(
+        "    static bool in_group(uint32_t rank, uint32_t group) {{\n        \
+         static const bool each[][{ranks}] = {{{}}};\n        return each[group][rank];\n    }}\n",
+        rows.join(", ")
+    )
 }
 
 /// A function that gives a number of each rank.

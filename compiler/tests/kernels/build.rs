@@ -167,6 +167,16 @@ pub(crate) fn compile_c(built: &Built, file: &str) -> Result<PathBuf, String> {
     Ok(all)
 }
 
+/// Compiles a C++ file of this folder that uses the header of kernels only.
+pub(crate) fn compile_alone(folder: &Path, file: &str) -> Result<PathBuf, String> {
+    let machine = ADDRESS_MACHINE.as_ref().map_err(Clone::clone)?.path();
+    let made = folder.join("alone");
+    let mut compiler = Sanitizer::Address.compiler();
+    compiler.arg("-I").arg(machine).arg(kernels(file)).arg(machine.join("cpu.o"));
+    done(compiler.arg("-o").arg(&made))?;
+    Ok(made)
+}
+
 /// Whether clang is installed.
 pub(crate) fn has_clang() -> bool {
     Command::new("clang++").arg("--version").output().is_ok()

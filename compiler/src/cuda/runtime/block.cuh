@@ -151,10 +151,8 @@ template <class P> struct Block {
         return Part{0, bytes(chunks)};
     }
     CCL_DEVICE Part share(uint32_t chunks, uint32_t index, uint32_t count) const {
-        size_t all = bytes(chunks), units = all / P::alignment;
-        size_t first = (index * (units / count) + smaller(index, units % count)) * P::alignment;
-        size_t next = ((index + 1) * (units / count) + smaller(index + 1, units % count)) * P::alignment;
-        return Part{first, (index + 1 == count ? all : next) - first};
+        const size_t first = cut(chunks, index, count);
+        return Part{first, cut(chunks, index + 1, count) - first};
     }
     CCL_DEVICE Part window(uint32_t chunks, size_t from, size_t unit) const {
         return Part{from, smaller(unit, bytes(chunks) - from)};
@@ -347,6 +345,16 @@ template <class P> struct Block {
 #endif
     }
 #endif
+    // Where one of several shares begins. The checks rely on shares being cut as if each chunk was a whole number of units:
+    // where it is not, its last unit is larger, or its only one smaller.
+    CCL_DEVICE size_t cut(uint32_t chunks, uint32_t index, uint32_t count) const {
+        const size_t each = chunk_bytes() < P::alignment ? 1 : chunk_bytes() / P::alignment, units = chunks * each;
+        size_t at = index * (units / count) + smaller(index, units % count), before = 0;
+        if (chunk_bytes() % P::alignment == 0) return at * P::alignment;
+        CCL_ROLLED
+        for (; at >= each; at -= each) before += chunk_bytes();  // a division would need too many registers
+        return before + at * P::alignment;
+    }
     static constexpr CCL_DEVICE size_t smaller(size_t a, size_t b) { return b < a ? b : a; }
     CCL_DEVICE size_t chunk_bytes() const { return arguments.chunk; }
     CCL_DEVICE Word *words() const { return words(rank); }
@@ -379,11 +387,12 @@ template <class P> struct Block {
         }
     }
 
-    template <int N> static CCL_DEVICE bool aligned(Spots<N> spots, Part part) {
+    // The largest power of two that divides the addresses of a part is the lowest bit that is set.
+    template <int N> static CCL_DEVICE size_t address_bits(Spots<N> spots, Part part) {
         size_t bits = 0;
         CCL_UNROLL
         for (int n = 0; n < N; ++n) bits |= (size_t)(spots.at[n] + part.offset);
-        return bits % 16 == 0;
+        return bits;
     }
 
     // Before data goes through the switch, and after data was stored through it: where the program also accesses that
@@ -411,81 +420,87 @@ template <class P> struct Block {
         combine<K, Op>(part, to, from);
     }
 
+    // Whole elements take one access each where all addresses are multiples of 16, four where they are multiples of 4.
     template <int N> static CCL_DEVICE void move(Part part, Spots<N> to, Spots<1> from) {
-        const bool fast = aligned(to, part) && aligned(from, part);
-        if (fast)
-            rounds(
-                part, [&](size_t at) { return load<V16>(from.at[0] + at); },
-                [&](size_t at, V16 data) { store_all(to, at, data); });
-        remainder<1>(part, fast, [&](size_t at) { store_all(to, at, load<char>(from.at[0] + at)); });
+        const size_t bits = address_bits(to, part) | address_bits(from, part);
+        if (bits % 16 == 0) move_wide<16>(part, to, from);
+        else if (bits % 4 == 0) move_wide<4>(part, to, from);
+        remainder<1>(part, bits % 4 == 0, [&](size_t at) { store_all(to, at, load<char>(from.at[0] + at)); });
+    }
+    template <size_t Step, int N> static CCL_DEVICE void move_wide(Part part, Spots<N> to, Spots<1> from) {
+        rounds<Step == 16 ? most_at_once : 1>(
+            part, [&](size_t at) { return load_by<Step>(from.at[0] + at); },
+            [&](size_t at, V16 data) { store_all_by<Step>(to, at, data); });
     }
     template <class K, class Op, int N, int M>
     static CCL_DEVICE void combine(Part part, Spots<N> to, Spots<M> from) {
         using T = typename K::Type;
-        const bool fast = aligned(to, part) && aligned(from, part);
-        if (fast) combine_wide<T, Op>(part, to, from);
-        remainder<sizeof(T)>(part, fast, [&](size_t at) {
+        const size_t bits = address_bits(to, part) | address_bits(from, part);
+        if (bits % 16 == 0) combine_wide<16, T, Op>(part, to, from);
+        else if (bits % 4 == 0) combine_wide<4, T, Op>(part, to, from);
+        remainder<sizeof(T)>(part, bits % 4 == 0, [&](size_t at) {
             auto sum = wide(load<T>(from.at[0] + at));
             CCL_UNROLL
             for (int m = 1; m < M; ++m) sum = combined(Op(), sum, wide(load<T>(from.at[m] + at)));
             store_all(to, at, narrow<T>(sum));
         });
     }
-    template <class T, class Op, int N, int M>
+    template <size_t Step, class T, class Op, int N, int M>
     static CCL_DEVICE void combine_wide(Part part, Spots<N> to, Spots<M> from) {
         const size_t end = part.offset + part.bytes / 16 * 16;
         // As many loads in flight as keep memory busy without running out of registers.
-        constexpr int batch = M <= 2 ? most_at_once : M <= 4 && M <= most_sources ? 2 : 1;
+        constexpr int batch = Step < 16 ? 1 : M <= 2 ? most_at_once : M <= 4 && M <= most_sources ? 2 : 1;
         CCL_ROLLED
         for (size_t at = part.offset + 16 * thread(); at < end; at += batch * stride()) {
             if constexpr (M <= most_sources) {
                 V16 read[batch][M];
                 CCL_UNROLL
                 for (int b = 0; b < batch; ++b)
-                    if (at + b * stride() < end) load_some<0>(from, at + b * stride(), read[b]);
+                    if (at + b * stride() < end) load_some<Step, 0>(from, at + b * stride(), read[b]);
                 CCL_UNROLL
                 for (int b = 0; b < batch; ++b) {
                     Elements<T, V16> sum(read[b][0]);
                     CCL_UNROLL
                     for (int m = 1; m < M; ++m) sum.add(Op(), read[b][m]);
-                    if (at + b * stride() < end) store_all(to, at + b * stride(), sum.bits());
+                    if (at + b * stride() < end) store_all_by<Step>(to, at + b * stride(), sum.bits());
                 }
             } else {
-                Elements<T, V16> sum(load<V16>(from.at[0] + at));
-                add_rest<Op, 1>(from, at, sum);
-                store_all(to, at, sum.bits());
+                Elements<T, V16> sum(load_by<Step>(from.at[0] + at));
+                add_rest<Step, Op, 1>(from, at, sum);
+                store_all_by<Step>(to, at, sum.bits());
             }
         }
     }
-    template <class Op, int First, int M, class Sum>
+    template <size_t Step, class Op, int First, int M, class Sum>
     static CCL_DEVICE void add_rest(Spots<M> from, size_t at, Sum &sum) {
         constexpr int sources = (int)smaller(M - First, most_at_once);
         V16 read[sources];
-        load_some<First>(from, at, read);
+        load_some<Step, First>(from, at, read);
         CCL_UNROLL
         for (int m = 0; m < sources; ++m) sum.add(Op(), read[m]);
-        if constexpr (First + sources < M) add_rest<Op, First + sources>(from, at, sum);
+        if constexpr (First + sources < M) add_rest<Step, Op, First + sources>(from, at, sum);
     }
-    template <int First, int Sources, int M>
+    template <size_t Step, int First, int Sources, int M>
     static CCL_DEVICE void load_some(Spots<M> from, size_t at, V16 (&read)[Sources]) {
         CCL_UNROLL
-        for (int m = 0; m < Sources; ++m) read[m] = load<V16>(from.at[First + m] + at);
+        for (int m = 0; m < Sources; ++m) read[m] = load_by<Step>(from.at[First + m] + at);
     }
 
     // The distance between one element of a thread and its next one.
     static CCL_DEVICE size_t stride() { return 16 * threads(); }
     // Moves the whole elements of a part. Several are loaded before the first is stored, even at the end,
     // since loads in flight are what keeps memory busy.
-    template <class Load, class Store> static CCL_DEVICE void rounds(Part part, Load load_at, Store store_at) {
+    template <int AtOnce = most_at_once, class Load, class Store>
+    static CCL_DEVICE void rounds(Part part, Load load_at, Store store_at) {
         const size_t end = part.offset + part.bytes / 16 * 16;
         CCL_ROLLED
-        for (size_t at = part.offset + 16 * thread(); at < end; at += most_at_once * stride()) {
-            V16 data[most_at_once];
+        for (size_t at = part.offset + 16 * thread(); at < end; at += AtOnce * stride()) {
+            V16 data[AtOnce];
             CCL_UNROLL
-            for (int b = 0; b < most_at_once; ++b)
+            for (int b = 0; b < AtOnce; ++b)
                 if (at + b * stride() < end) data[b] = load_at(at + b * stride());
             CCL_UNROLL
-            for (int b = 0; b < most_at_once; ++b)
+            for (int b = 0; b < AtOnce; ++b)
                 if (at + b * stride() < end) store_at(at + b * stride(), data[b]);
         }
     }
@@ -504,6 +519,10 @@ template <class P> struct Block {
     template <int N, class V> static CCL_DEVICE void store_all(Spots<N> to, size_t at, V data) {
         CCL_UNROLL
         for (int n = 0; n < N; ++n) store(to.at[n] + at, data);
+    }
+    template <size_t Step, int N> static CCL_DEVICE void store_all_by(Spots<N> to, size_t at, V16 data) {
+        CCL_UNROLL
+        for (int n = 0; n < N; ++n) store_by<Step>(to.at[n] + at, data);
     }
 
     // Calls `act` with the offset of each packet's data.

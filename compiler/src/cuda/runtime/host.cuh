@@ -39,6 +39,11 @@ class Writer {
     // Whether everything is written.
     bool done() { return good && cudaStreamSynchronize(stream) == cudaSuccess; }
 };
+// Loads a kernel onto the device, which CUDA otherwise does when it is launched for the first time.
+inline bool loaded(const void *kernel) {
+    cudaFuncAttributes attributes;
+    return cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess;
+}
 // How many blocks of the kernel run at once; negative if the device does not say.
 inline int blocks_at_once(const void *kernel, int threads) {
     int device = 0, sms = 0, each = 0;
@@ -69,6 +74,7 @@ struct Writer {
     void write(void *at, const void *from, size_t bytes) { memcpy(at, from, bytes); }
     bool done() { return true; }
 };
+inline bool loaded(const void *) { return true; }
 inline int blocks_at_once(const void *, int) { return CCL_CPU_BLOCKS; }
 template <class P> bool launch_kernel(const void *kernel, const Arguments<P> &arguments, unsigned blocks, void *stream) {
     return ccl_cpu_launch((void (*)(const void *))kernel, &arguments, sizeof arguments, blocks, stream) == 0;
@@ -216,6 +222,16 @@ template <class P, class E> struct Program {
         return bytes % (grain * P::message_chunks) != 0 ? CCL_BAD_SIZE : CCL_OK;
     }
 
+    // A rank has addresses for the groups that it is in.
+    static ccl_status check_groups(const ccl_setup &setup) {
+        if (!setup.multicast) return CCL_BAD_ARGUMENT;
+        for (uint32_t g = 0; g < P::groups; ++g) {
+            if (!P::in_group((uint32_t)setup.rank, g)) continue;
+            if (!setup.multicast[g]) return CCL_BAD_ARGUMENT;
+            if ((uintptr_t)setup.multicast[g] % 16) return CCL_BAD_ALIGNMENT;
+        }
+        return CCL_OK;
+    }
     static ccl_status check_memory(const ccl_setup &setup) {
         const ccl_memory &memory = setup.memory;
         const size_t chunk = setup.message_bytes / P::message_chunks;
@@ -223,11 +239,9 @@ template <class P, class E> struct Program {
         const bool input_needed = input > 0 && !P::input_in_output, output_needed = output > 0 && !P::output_in_input;
         if ((input_needed && !memory.input) || (output_needed && !memory.output)) return CCL_BAD_ARGUMENT;
         if (scratch_bytes(setup.message_bytes) > 0 && !memory.scratch) return CCL_BAD_ARGUMENT;
-        uint32_t groups = P::groups;
-        if (groups > 0 && !setup.multicast) return CCL_BAD_ARGUMENT;
-        for (uint32_t g = 0; g < groups; ++g) {
-            if (!setup.multicast[g]) return CCL_BAD_ARGUMENT;
-            if ((uintptr_t)setup.multicast[g] % 16) return CCL_BAD_ALIGNMENT;
+        if constexpr (P::groups > 0) {
+            const ccl_status status = check_groups(setup);
+            if (status != CCL_OK) return status;
         }
         if (((uintptr_t)memory.input | (uintptr_t)memory.output | (uintptr_t)memory.scratch | (uintptr_t)memory.sync) % 16)
             return CCL_BAD_ALIGNMENT;
@@ -238,12 +252,23 @@ template <class P, class E> struct Program {
         return in < out + output && out < in + input ? CCL_BAD_POINTER : CCL_OK;
     }
 
+    // Loads all that may be launched. Loading may wait until the device is idle, and a kernel that waits for other ranks
+    // does not end before they are launched.
+    static bool load_kernels(ccl_packet packet) {
+        for (ccl_type type : {CCL_F32, CCL_F16, CCL_BF16, CCL_I32, CCL_U32, CCL_U8})
+            for (ccl_op op : {CCL_SUM, CCL_MIN, CCL_MAX}) {
+                const void *kernel = kernel_for<P, E>(type, op, packet);
+                if (kernel && !loaded(kernel)) return false;
+            }
+        return true;
+    }
     // Counters begin at zero, semaphores at their initial values, packets with a flag that no launch has.
     static bool begin(const ccl_setup &setup) {
         Word values[P::semaphores + 1];
         uint32_t semaphores = P::semaphores;
         for (uint32_t s = 0; s < semaphores; ++s) values[s] = (Word)P::initial((uint32_t)setup.rank, s);
         Writer writer;
+        if (!load_kernels(setup.packet)) return false;
         writer.clear(setup.memory.sync, sync_bytes());
         writer.clear(setup.memory.scratch, scratch_bytes(setup.message_bytes));
         if (semaphores > 0) writer.write((Word *)setup.memory.sync + Words<P>::released, values, semaphores * sizeof(Word));

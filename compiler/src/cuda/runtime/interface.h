@@ -49,7 +49,8 @@ typedef struct ccl_setup {
     ccl_memory memory;      /* this rank's, on the current device */
     ccl_exchange exchange;
     void *context;          /* passed to `exchange` */
-    void *const *multicast; /* for programs with switch channels: one multicast address for each of the groups */
+    void *const *multicast; /* for programs with switch channels: an address for each of the groups; null for those
+                               that this rank is not in */
 } ccl_setup;
 
 /* A status as text. */

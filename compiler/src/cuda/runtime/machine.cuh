@@ -1,4 +1,5 @@
 #pragma once
+#include <initializer_list>
 #include <new>
 #include <string.h>
 #if defined(__CUDACC__)
@@ -7,6 +8,7 @@
 #include <cuda_runtime.h>
 #else
 #include <atomic>
+#include <math.h>
 #endif
 
 // ---- The two machines: a GPU, and threads of a CPU that stand for its threads -------------------------------------
@@ -244,6 +246,27 @@ template <> CCL_DEVICE void store<V8>(char *at, V8 v) {
 }
 #endif
 
+// 16 bytes at an address that is a multiple of `Step`: in one access, or word by word.
+template <size_t Step> CCL_DEVICE V16 load_by(const char *at) {
+    static_assert(Step == 16 || Step == 4);
+    if constexpr (Step == 16) {
+        return load<V16>(at);
+    } else {
+        V16 all;
+        CCL_UNROLL
+        for (int i = 0; i < 4; ++i) all.word[i] = load<uint32_t>(at + 4 * i);
+        return all;
+    }
+}
+template <size_t Step> CCL_DEVICE void store_by(char *at, V16 all) {
+    if constexpr (Step == 16) {
+        store(at, all);
+    } else {
+        CCL_UNROLL
+        for (int i = 0; i < 4; ++i) store(at + 4 * i, all.word[i]);
+    }
+}
+
 constexpr bool is_sum(Sum) { return true; }
 constexpr bool is_sum(Min) { return false; }
 constexpr bool is_sum(Max) { return false; }
@@ -253,6 +276,9 @@ template <> constexpr bool is_float(float) { return true; }
 template <class W> CCL_DEVICE W combined(Sum, W a, W b) { return a + b; }
 template <class W> CCL_DEVICE W combined(Min, W a, W b) { return b < a ? b : a; }
 template <class W> CCL_DEVICE W combined(Max, W a, W b) { return a < b ? b : a; }
+// Of a number and a NaN, the number, whichever comes first: ranks combine in different orders, and must agree.
+template <> CCL_DEVICE float combined(Min, float a, float b) { return fminf(a, b); }
+template <> CCL_DEVICE float combined(Max, float a, float b) { return fmaxf(a, b); }
 // Sums of signed numbers wrap around.
 template <> CCL_DEVICE int32_t combined(Sum, int32_t a, int32_t b) { return (int32_t)((uint32_t)a + (uint32_t)b); }
 
