@@ -1,7 +1,7 @@
 //! The first words of statements and declarations that are misspelled, missing, or words of other languages.
 
 use super::report::{call_without_parentheses, missing_word, no_statement, no_such_word};
-use super::skip::{skip_in_statement, skip_indented, skip_one, skip_statement};
+use super::skip::{skip_body, skip_in_statement, skip_indented, skip_one, skip_statement};
 use super::{Extra, Input, Reader, Rule, head, kind_at, last, note, rest};
 use crate::diagnostic::nearest;
 use crate::syntax::foreign;
@@ -103,6 +103,10 @@ pub(super) fn unknown<'t, O: 't>(what: &'static str, body: Rule<'t, O>) -> Rule<
         if foreign::declares_type(token.text) {
             skip_one(input);
             skip_statement(input);
+            return Ok(());
+        }
+        if matches!(token.kind, Kind::Ensures | Kind::InPlace) {
+            skip_body(input);
             return Ok(());
         }
         if token.kind == Kind::Semicolon {

@@ -542,12 +542,26 @@ pub(super) fn no_statement(token: &Token<'_>, next: Option<Kind>, wanted: Expect
         Class::Mark => unexpected(None, token, wanted),
         Class::Word | Class::Verb | Class::Reserved => {
             let mut fault = no_such_word(token, None);
-            if let Some(help) = next.and_then(instead_of_expression) {
+            let help = of_collectives(token.kind).or_else(|| next.and_then(instead_of_expression));
+            if let Some(help) = help {
                 fault.report = fault.report.help(help);
             }
             fault
         }
     }
+}
+
+/// Where a word belongs that only collectives have.
+fn of_collectives(word: Kind) -> Option<&'static str> {
+    Some(match word {
+        Kind::Ensures => {
+            "a promise is part of a `collective` declaration, which the program names: `collective allreduce(ranks);`"
+        }
+        Kind::InPlace => {
+            "a collective says which buffers may share memory; a program chooses: `collective allreduce(ranks, in_place = true);`"
+        }
+        _ => return None,
+    })
 }
 
 /// A name, and behind it what looks like the arguments of a call.

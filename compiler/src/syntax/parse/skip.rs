@@ -10,6 +10,22 @@ pub(super) fn skip_statement(input: &mut Reader<'_, '_>) {
     while !skip_in_statement(input) {}
 }
 
+/// Skips a word and what it has to say, up to the end of a body that is no list of statements, or to the `;`. A line that
+/// begins a statement is not part of it.
+pub(super) fn skip_body(input: &mut Reader<'_, '_>) {
+    skip_one(input);
+    while let Some(token) = rest(input).first().filter(|token| !token.kind.is_closer()) {
+        if token.first && begins_statement(rest(input)) {
+            break;
+        }
+        let ends = matches!(token.kind, Kind::LeftBrace | Kind::Semicolon);
+        skip_one(input);
+        if ends {
+            break;
+        }
+    }
+}
+
 /// Skips one token or bracket of a statement; true if that was its end.
 pub(super) fn skip_in_statement(input: &mut Reader<'_, '_>) -> bool {
     let tokens = rest(input);
