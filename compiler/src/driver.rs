@@ -296,7 +296,8 @@ fn limits_of(program: &ir::Program, target: Target) -> Vec<Diagnostic> {
 }
 
 /// Checks a lowered program against its target and writes its plan, rank by rank, so that no two ranks' copies have to
-/// be in memory at once. If there are errors among the reports, what was written must be discarded.
+/// be in memory at once. If there are errors among the reports, what was written must be discarded. The sizes in the
+/// outcome are those that the plan states.
 ///
 /// # Errors
 /// Those of `out`.

@@ -1,7 +1,8 @@
 //! Running a program on the CPU, on real numbers, in random schedules.
 //!
-//! In: a program whose joins are explicit, with its instances made, the sizes of the messages and their type. Out: for every schedule that is tried, whether each rank ended with what the collective
-//! promises, or the first place where one did not.
+//! In: a program whose joins are explicit, with its instances made, the sizes of the messages and their type. Out: for
+//! every schedule that is tried, whether each rank ended with what the collective promises, or the first place where one
+//! did not.
 //!
 //! - The agents are: the threads of every block, a few, among which bytes are divided as on a GPU; the proxy of each
 //!   port channel; and the user of each rank's stream, who checks the output, spoils it, writes new input and launches

@@ -109,6 +109,13 @@ impl Program {
         let chunks = self.ranks.iter().map(|rank| rank.chunks(message));
         chunks.filter(|chunks| *chunks > 0).min().unwrap_or(1)
     }
+
+    /// The most chunks that any rank has of what [`Program::message_chunks`] counts; at least one.
+    #[must_use]
+    pub fn most_message_chunks(&self) -> u32 {
+        let message = self.collective.message();
+        self.ranks.iter().map(|rank| rank.chunks(message)).max().unwrap_or(1).max(1)
+    }
 }
 
 /// When the threads of a block meet.

@@ -300,7 +300,8 @@ fn a_token_that_is_left_out_is_one_mistake() {
     assert!(most <= 8, "{most} reports of one token");
 }
 
-/// Texts whose reading once took time that grew with the square of their length: minutes, at this length.
+/// Texts whose reading once took time that grew with the square of their length. The bound is far from what it takes now,
+/// and far below what it took.
 #[test]
 fn long_wrong_texts_are_read_in_time() {
     const LENGTH: usize = 100_000;

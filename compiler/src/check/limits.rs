@@ -50,9 +50,9 @@ impl Default for Limits {
 /// What was found.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The fewest bytes that the plan serves, as the executor counts them.
+    /// The bytes of the smallest message that the plan serves, as the option `message_size` counts them.
     pub min_message_size: u64,
-    /// The most bytes that the plan serves.
+    /// The bytes of the largest one.
     pub max_message_size: u64,
     /// What the executor cannot run, and notes on the sizes.
     pub diagnostics: Vec<Diagnostic>,

@@ -5,7 +5,7 @@
 //! which is the smallest part of the smallest message, nor larger than the upper end, which is the largest part of the
 //! largest message. Where all ranks have as many chunks, these are the same.
 
-use crate::ir::{Program, Rank};
+use crate::ir::Program;
 
 /// The upper end that a plan states for messages of up to `bytes` in the program.
 #[must_use]
@@ -27,10 +27,7 @@ pub fn in_program(program: &Program, bytes: u64) -> u64 {
 
 /// The fewest and the most chunks that a rank with a part of the message has.
 fn spread(program: &Program) -> (u64, u64) {
-    let message = program.collective.message();
-    let chunks = |rank: &Rank| u64::from(rank.chunks(message));
-    let parts = || program.ranks.iter().map(chunks).filter(|chunks| *chunks > 0);
-    (parts().min().unwrap_or(1), parts().max().unwrap_or(1))
+    (program.message_chunks().into(), program.most_message_chunks().into())
 }
 
 #[cfg(test)]

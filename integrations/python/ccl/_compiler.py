@@ -73,8 +73,9 @@ class Plan:
     @classmethod
     def of(cls, entry: Mapping[str, Any], folder: Path) -> "Plan":
         """The plan of an entry in a manifest in ``folder``."""
-        known = {key: entry[key] for key in cls.__dataclass_fields__ if key != "any_size"}
-        return cls(**{**known, "path": folder / entry["path"], "types": tuple(entry["types"]), "any_size": entry.get("any_size", False)})
+        older = {"any_size": False}  # what manifests of older versions do not say
+        known = {key: entry[key] for key in cls.__dataclass_fields__ if key in entry or key not in older}
+        return cls(**{**older, **known, "path": folder / entry["path"], "types": tuple(entry["types"])})
 
 
 def cclc() -> str:

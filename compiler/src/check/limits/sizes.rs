@@ -108,12 +108,8 @@ impl Bounds {
                 self.bound(slot(options, rank), Reason::Slots, id, None);
             }
         } else if options.double_scratch {
-            self.bound(
-                half(options, most_compared(program, id, rank), rank),
-                Reason::Half,
-                id,
-                None,
-            );
+            let compared = most_compared(program, id, rank);
+            self.bound(half(options, compared, rank), Reason::Half, id, None);
         }
     }
 
@@ -317,11 +313,10 @@ fn space(options: &ir::Options) -> u64 {
 /// checked with all their instances, and the program's own may have a single one.
 fn most_compared(program: &ir::Program, id: ir::RankId, rank: &ir::Rank) -> u128 {
     let message = program.collective.message();
-    let most = program.ranks.iter().map(|rank| rank.chunks(message)).max().unwrap_or_default();
-    let single = program.ranks.lookup(id).map_or(0, |single| single.chunks(message));
-    match u128::from(single) {
-        0 => most.max(1).into(),
-        single => u128::from(most.max(1)) * u128::from(rank.chunks(message)) / single,
+    let most = u128::from(program.most_message_chunks());
+    match program.ranks.lookup(id).map_or(0, |single| single.chunks(message)) {
+        0 => most,
+        single => most * u128::from(rank.chunks(message)) / u128::from(single),
     }
 }
 
