@@ -255,8 +255,11 @@ fn mismatch(
     }
 }
 
-/// Suggests the end that names this one, if there is one, as the end to name.
+/// Suggests the end to name: the one that names this one, or else the only one of another name that leads back.
 fn way_out(world: World, made: &[FirstPass], rank: usize, peer: usize, end: &End) -> String {
+    let is_port = |end: &End| matches!(end.link, ir::Link::Port(_));
+    let leads_back =
+        |other: &&End| peer_of(&other.link) == Some(rank) && is_port(other) == is_port(end);
     let names = |other: &&End| {
         peer_of(&other.link) == Some(rank)
             && other
@@ -264,12 +267,19 @@ fn way_out(world: World, made: &[FirstPass], rank: usize, peer: usize, end: &End
                 .as_ref()
                 .is_some_and(|(family, indices)| (*family, indices) == (end.family, &end.indices))
     };
-    match made.get(peer).and_then(|made| made.ends.iter().find(names)) {
-        Some(other) => {
-            let there = end_text(world, other.family, &other.indices);
-            format!("rank {peer}'s {there} names it as its other end: name that one with `to`")
+    let ends = || made.get(peer).into_iter().flat_map(|made| &made.ends);
+    let there = |other: &End| end_text(world, other.family, &other.indices);
+    if let Some(other) = ends().find(names) {
+        let there = there(other);
+        return format!("rank {peer}'s {there} names it as its other end: name that one with `to`");
+    }
+    let mut back = ends().filter(leads_back).filter(|other| other.family != end.family);
+    match (back.next(), back.next()) {
+        (Some(other), None) => {
+            let (own, there) = (end_text(world, end.family, &end.indices), there(other));
+            format!("rank {peer}'s {there} leads back: name it with `to`, and let it name {own}")
         }
-        None => {
+        _ => {
             "the two ends must name each other: `to` says which end a channel pairs with".to_owned()
         }
     }
