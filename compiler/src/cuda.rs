@@ -18,6 +18,7 @@ mod header;
 mod lanes;
 mod layout;
 pub mod limits;
+mod links;
 pub mod mscclpp;
 mod names;
 mod peers;
@@ -27,6 +28,7 @@ mod roles;
 mod source;
 mod statement;
 mod traffic;
+mod traits;
 mod turns;
 
 use crate::interrupt::Interrupt;

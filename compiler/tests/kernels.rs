@@ -140,6 +140,7 @@ fn main() {
         ("allreduce_packets", "misuse.c"),
         ("allreduce_nvls", "misuse_switch.c"),
         ("pairs", "misuse_groups.c"),
+        ("broadcast_tree", "misuse_rows.c"),
     ] {
         trials.push(Trial::test(format!("misuse/{name}"), || misuse(&algorithm(name), test)));
     }

@@ -34,6 +34,10 @@ struct Program {
     static constexpr uint32_t output_chunks(uint32_t) { return 8; }
     static constexpr uint32_t inner_offset(uint32_t rank) { return rank; }
     static constexpr int64_t initial(uint32_t, uint32_t) { return 0; }
+    static constexpr bool linked(uint32_t, uint32_t) { return true; }
+    static constexpr bool peer_input = false;
+    static constexpr bool peer_output = true;
+    static constexpr bool peer_scratch = false;
 };
 
 using Block = ccl::Block<Program>;
@@ -53,7 +57,7 @@ CCL_DEVICE void block_send(const Block &b) {
     b.signal(peer);  // signal mem[p];
     b.wait(peer);  // wait mem[p];
 }
-#line 57 "allgather_allpairs.cu"
+#line 61 "allgather_allpairs.cu"
 
 // Selects the role of a block.
 template <class K>

@@ -34,6 +34,13 @@ struct Program {
     static constexpr uint32_t output_chunks(uint32_t) { return 8; }
     static constexpr uint32_t inner_offset(uint32_t rank) { return rank; }
     static constexpr int64_t initial(uint32_t, uint32_t) { return 0; }
+    static constexpr bool linked(uint32_t rank, uint32_t peer) {
+        const uint32_t ahead = (peer + ranks - rank) % ranks;
+        return ahead == 1 || ahead == 7;
+    }
+    static constexpr bool peer_input = false;
+    static constexpr bool peer_output = true;
+    static constexpr bool peer_scratch = false;
 };
 
 using Block = ccl::Block<Program>;
@@ -55,7 +62,7 @@ CCL_DEVICE void block_part(const Block &b) {
         b.wait(b.before(1));  // wait ring[b, previous];  [b = 0]
     }
 }
-#line 59 "allgather_ring.cu"
+#line 66 "allgather_ring.cu"
 
 // Selects the role of a block.
 template <class K>

@@ -34,6 +34,10 @@ struct Program {
     static constexpr uint32_t output_chunks(uint32_t) { return 32; }
     static constexpr uint32_t inner_offset(uint32_t) { return 0; }
     static constexpr int64_t initial(uint32_t, uint32_t) { return 0; }
+    static constexpr bool linked(uint32_t, uint32_t) { return true; }
+    static constexpr bool peer_input = false;
+    static constexpr bool peer_output = true;
+    static constexpr bool peer_scratch = false;
 };
 
 using Block = ccl::Block<Program>;
@@ -57,7 +61,7 @@ CCL_DEVICE void block_main(const Block &b) {
     b.signal(b.peers(), copy);  // signal c[*];
     b.wait(b.peers(), copy);  // wait c[*];
 }
-#line 61 "allreduce_allpairs.cu"
+#line 65 "allreduce_allpairs.cu"
 
 // Selects the role of a block.
 template <class K>

@@ -34,6 +34,10 @@ struct Program {
     static constexpr uint32_t output_chunks(uint32_t) { return 8; }
     static constexpr uint32_t inner_offset(uint32_t) { return 0; }
     static constexpr int64_t initial(uint32_t, uint32_t) { return 0; }
+    static constexpr bool linked(uint32_t, uint32_t) { return true; }
+    static constexpr bool peer_input = false;
+    static constexpr bool peer_output = false;
+    static constexpr bool peer_scratch = true;
 };
 
 using Block = ccl::Block<Program>;
@@ -50,7 +54,7 @@ CCL_DEVICE void block_own(const Block &b) {
             b.output(b.rank),
             b.packets(ccl::run<7>(0)));
 }
-#line 54 "allreduce_packets.cu"
+#line 58 "allreduce_packets.cu"
 
 // `send`: blocks 1 to 7 of all ranks
 template <class K>
@@ -60,7 +64,7 @@ CCL_DEVICE void block_send(const Block &b) {
 #line 19 "stdlib/ccl/algorithms/allreduce_packets.ccl"
     b.put_packets<K>(b.whole(1), b.packets(b.slot(peer), peer), b.output(peer));
 }
-#line 64 "allreduce_packets.cu"
+#line 68 "allreduce_packets.cu"
 
 // `receive`: blocks 8 to 14 of all ranks
 template <class K>
@@ -70,7 +74,7 @@ CCL_DEVICE void block_receive(const Block &b) {
 #line 20 "stdlib/ccl/algorithms/allreduce_packets.ccl"
     b.unpack_packets<K>(b.whole(1), b.output(peer), b.packets(index + 7));  // unpack_packets sums[p] -> output[p];
 }
-#line 74 "allreduce_packets.cu"
+#line 78 "allreduce_packets.cu"
 
 // Selects the role of a block.
 template <class K>

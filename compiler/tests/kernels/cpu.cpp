@@ -98,6 +98,10 @@ extern "C" int ccl_cpu_launch(void (*kernel)(const void *), const void *argument
     return 0;
 }
 
+static thread_local int device = 0;
+extern "C" int ccl_cpu_device() { return device; }
+extern "C" void use_device(int number) { device = number; }
+
 extern "C" void ccl_cpu_idle(const void *counter, uint64_t wanted) {
     thread_local const void *last;
     thread_local uint64_t last_wanted;

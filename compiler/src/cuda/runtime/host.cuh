@@ -44,10 +44,14 @@ inline bool loaded(const void *kernel) {
     cudaFuncAttributes attributes;
     return cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess;
 }
+// The device that this thread uses; negative if there is none.
+inline int current_device() {
+    int device = -1;
+    return cudaGetDevice(&device) == cudaSuccess ? device : -1;
+}
 // How many blocks of the kernel run at once; negative if the device does not say.
-inline int blocks_at_once(const void *kernel, int threads) {
-    int device = 0, sms = 0, each = 0;
-    if (cudaGetDevice(&device) != cudaSuccess) return -1;
+inline int blocks_at_once(const void *kernel, int device, int threads) {
+    int sms = 0, each = 0;
     if (cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device) != cudaSuccess) return -1;
     if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, 0) != cudaSuccess) return -1;
     return sms * each;
@@ -75,7 +79,8 @@ struct Writer {
     bool done() { return true; }
 };
 inline bool loaded(const void *) { return true; }
-inline int blocks_at_once(const void *, int) { return CCL_CPU_BLOCKS; }
+inline int current_device() { return ccl_cpu_device(); }
+inline int blocks_at_once(const void *, int, int) { return CCL_CPU_BLOCKS; }
 template <class P> bool launch_kernel(const void *kernel, const Arguments<P> &arguments, unsigned blocks, void *stream) {
     return ccl_cpu_launch((void (*)(const void *))kernel, &arguments, sizeof arguments, blocks, stream) == 0;
 }
@@ -145,6 +150,7 @@ template <class P, class E> struct Program {
     Arguments<P> arguments;
     size_t message_bytes;
     ccl_packet packet;
+    int device;
     const void *fitting;  // the last kernel that was found to fit the device
 
     static size_t half_bytes(size_t message_bytes) {
@@ -188,8 +194,9 @@ template <class P, class E> struct Program {
         if (P::reduces && P::fixed_op && op != P::op) return CCL_BAD_OPERATION;
         const void *kernel = kernel_for<P, E>(type, P::reduces ? op : CCL_SUM, packet);
         if (!kernel) return CCL_BAD_TYPE;
+        if (current_device() != device) return CCL_BAD_DEVICE;
         if (kernel != fitting) {
-            int room = blocks_at_once(kernel, P::threads);
+            int room = blocks_at_once(kernel, device, P::threads);
             if (room < 0) return CCL_DEVICE_ERROR;
             if ((uint32_t)room < P::blocks_of(arguments.rank)) return CCL_TOO_FEW_SMS;
             fitting = kernel;
@@ -203,11 +210,9 @@ template <class P, class E> struct Program {
     // The memory of peers that is directly reachable; other peers' memory is reached through ports.
     static int exchange_by_nvshmem(const ccl_memory *mine, ccl_memory *all) {
         if (nvshmem_n_pes() != (int)P::ranks) return 1;
-        const int here = nvshmem_my_pe();
         for (int r = 0; r < (int)P::ranks; ++r) {
             auto there = [&](void *at) { return at ? nvshmem_ptr(at, r) : nullptr; };
             all[r] = ccl_memory{there(mine->input), there(mine->output), there(mine->scratch), there(mine->sync)};
-            if (P::stores_to((uint32_t)here, (uint32_t)r) && !all[r].sync) return 1;
         }
         nvshmem_barrier_all();
         return 0;
@@ -252,6 +257,20 @@ template <class P, class E> struct Program {
         return in < out + output && out < in + input ? CCL_BAD_POINTER : CCL_OK;
     }
 
+    // The exchange gave an address for all that this rank may access of its peers.
+    static ccl_status check_peers(uint32_t rank, const ccl_memory *all, bool scratch) {
+        uintptr_t bits = 0;
+        for (uint32_t r = 0; r < P::ranks; ++r) {
+            if (r == rank || !P::linked(rank, r)) continue;
+            const ccl_memory &peer = all[r];
+            const bool input = P::peer_input && P::input_chunks(r) > 0, output = P::peer_output && P::output_chunks(r) > 0;
+            if (!peer.sync || (input && !peer.input) || (output && !peer.output)) return CCL_EXCHANGE_FAILED;
+            if (P::peer_scratch && scratch && !peer.scratch) return CCL_EXCHANGE_FAILED;
+            bits |= (uintptr_t)peer.input | (uintptr_t)peer.output | (uintptr_t)peer.scratch | (uintptr_t)peer.sync;
+        }
+        return bits % 16 ? CCL_BAD_ALIGNMENT : CCL_OK;
+    }
+
     // Loads all that may be launched. Loading may wait until the device is idle, and a kernel that waits for other ranks
     // does not end before they are launched.
     static bool load_kernels(ccl_packet packet) {
@@ -278,6 +297,8 @@ template <class P, class E> struct Program {
         message_bytes = setup.message_bytes;
         packet = setup.packet;
         fitting = nullptr;
+        device = current_device();
+        if (device < 0) return CCL_DEVICE_ERROR;
         memset(&arguments, 0, sizeof arguments);
         arguments.rank = (uint32_t)setup.rank;
         arguments.half = half_bytes(message_bytes);
@@ -287,6 +308,8 @@ template <class P, class E> struct Program {
         ccl_memory all[P::ranks] = {};
         if (setup.exchange(setup.context, &setup.memory, all) != 0) return CCL_EXCHANGE_FAILED;
         all[arguments.rank] = setup.memory;
+        ccl_status status = check_peers(arguments.rank, all, scratch_bytes(message_bytes) > 0);
+        if (status != CCL_OK) return status;
         memcpy(arguments.ranks, all, sizeof all);
         return CCL_OK;
     }

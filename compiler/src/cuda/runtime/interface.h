@@ -16,7 +16,8 @@ typedef enum ccl_status {
     CCL_TOO_FEW_SMS,
     CCL_EXCHANGE_FAILED,
     CCL_OUT_OF_MEMORY,
-    CCL_DEVICE_ERROR
+    CCL_DEVICE_ERROR,
+    CCL_BAD_DEVICE
 } ccl_status;
 
 /* Element types. */
@@ -38,7 +39,8 @@ typedef struct ccl_memory {
 
 /* Fills `all`, which has one row for each rank, with the memory of every rank as this process can address it. The
    program's create function calls it once, when this rank's memory is ready; it returns after every rank has called
-   it. 0 means success. Rows of ranks to which the program has no channel are not used. */
+   it. 0 means success. Rows of ranks to which the program has no channel are not used; in the others, an address that
+   the program needs must not be null. */
 typedef int (*ccl_exchange)(void *context, const ccl_memory *mine, ccl_memory *all);
 
 /* The arguments of create. */
@@ -65,9 +67,10 @@ static inline const char *ccl_text(ccl_status status) {
     case CCL_BAD_TYPE: return "a chunk is not a whole number of elements, or the type does not support this operation";
     case CCL_BAD_OPERATION: return "the program does not support this operation";
     case CCL_TOO_FEW_SMS: return "the device cannot run all thread blocks at once";
-    case CCL_EXCHANGE_FAILED: return "the exchange of pointers failed";
+    case CCL_EXCHANGE_FAILED: return "the exchange of pointers failed, or left out one that the program needs";
     case CCL_OUT_OF_MEMORY: return "out of memory for the handle";
     case CCL_DEVICE_ERROR: return "the device reported an error";
+    case CCL_BAD_DEVICE: return "the current device is not the one on which the program was created";
     }
     return "an unknown status";
 }

@@ -43,6 +43,7 @@ void ccl_cpu_idle(const void *counter, uint64_t wanted); // a thread polls in va
 // came before that happens before what follows.
 void ccl_cpu_heard(unsigned rank, unsigned from);
 int ccl_cpu_launch(void (*kernel)(const void *), const void *arguments, size_t bytes, unsigned blocks, void *stream);
+int ccl_cpu_device(void);  // the number of the device that the calling thread uses
 }
 struct ccl_cpu_thread {
     uint32_t block, thread, threads;
