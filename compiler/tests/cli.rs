@@ -269,6 +269,8 @@ fn ranges_are_checked_value_by_value() {
     );
     says(&ends(folder.cclc("check a.ccl -D ranks=2..5"), 0).stderr, &["3 combinations"]);
     says(&ends(folder.cclc("check a.ccl -D ranks=2,4,8"), 0).stderr, &["3 combinations"]);
+    says(&ends(folder.cclc("check a.ccl -D ranks=2,4..=6"), 0).stderr, &["4 combinations"]);
+    says(&ends(folder.cclc("check a.ccl -D ranks=2..4,6..=7"), 0).stderr, &["4 combinations"]);
     says(
         &ends(folder.cclc("check a.ccl -D ranks=2,3 -D twice=[true, false]"), 0).stderr,
         &["4 combinations"],
@@ -288,6 +290,29 @@ fn what_a_require_refuses_is_skipped_and_counted() {
         &ends(folder.cclc("check a.ccl -D ranks=3,5"), 1).stderr,
         &["E0302", "even", "with ranks = 3; also with ranks = 5", "0 combinations checked"],
     );
+}
+
+/// Values that exclude each other are no mistake where several were asked for.
+#[test]
+fn impossible_combinations_are_skipped_and_counted() {
+    let of =
+        |parameter: &str| GOOD.replace("ranks: int = 2", &format!("ranks: int = 2, {parameter}"));
+    let nodes = Folder::with("a.ccl", &of("ranks_per_node: int = 1"));
+    says(
+        &ends(nodes.cclc("check a.ccl -D ranks=2,3,4 -D ranks_per_node=1,2"), 0).stderr,
+        &["5 combinations checked, 0 refused by a `require`, 1 impossible"],
+    );
+    says(
+        &ends(nodes.cclc("check a.ccl -D ranks=3,5 -D ranks_per_node=2,4"), 1).stderr,
+        &["E0314", "0 combinations checked", "4 impossible"],
+    );
+    says(&ends(nodes.cclc("check a.ccl -D ranks=2,3 -D ranks_per_node=2"), 1).stderr, &["E0314"]);
+    let rooted = Folder::with("a.ccl", &of("root: rank = 0"));
+    says(
+        &ends(rooted.cclc("check a.ccl -D ranks=2,3 -D root=0..3"), 0).stderr,
+        &["5 combinations checked", "1 impossible"],
+    );
+    says(&ends(rooted.cclc("check a.ccl -D ranks=2,3 -D root=2"), 1).stderr, &["E0303"]);
 }
 
 #[test]

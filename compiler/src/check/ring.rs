@@ -53,22 +53,27 @@ impl Ring {
 
 /// Why no ring is known in which pipelines may wrap around.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Unsafe {
-    /// The number of windows that the counters allow at once, if a ring of that size was too large to try.
-    pub(super) untried: Option<u64>,
+pub(super) enum Unsafe {
+    /// No proof was found.
+    #[default]
+    Unproved,
+    /// The counters allow so many windows at once, and a ring of that size was too large to try.
+    Untried(u64),
+    /// After the first round of a ring, MSCCL++'s executor takes operands of this verb from the wrong places.
+    Misread(Verb),
 }
 
 /// The properties that a ring must have, or why none is known.
 pub(super) fn ring(program: &Program) -> Result<Ring, Unsafe> {
     if !program.options.reuse_resources || !is_plain(program) {
-        return Err(Unsafe::default());
+        return Err(misread(program).map_or(Unsafe::Unproved, Unsafe::Misread));
     }
     let units = units(program);
     let common = units
         .iter()
         .try_fold(1_u64, |common, unit| (common / run::gcd(common, *unit)).checked_mul(*unit));
     let Some(common) = common.filter(|_| !units.is_empty()) else {
-        return Err(Unsafe::default());
+        return Err(Unsafe::Unproved);
     };
     let cell = units.iter().fold(0, |least, unit| run::gcd(least, *unit));
     let safe = |ring: &u64| {
@@ -81,7 +86,8 @@ pub(super) fn ring(program: &Program) -> Result<Ring, Unsafe> {
     let (larger, untried): (Vec<u64>, Vec<u64>) = credits.partition(is_tried);
     let windows = RINGS.iter().chain(&larger).find(|ring| safe(ring));
     let bytes = windows.and_then(|windows| windows.checked_mul(common));
-    bytes.map(|bytes| Ring { bytes, units }).ok_or(Unsafe { untried: untried.first().copied() })
+    let why = untried.first().map_or(Unsafe::Unproved, |windows| Unsafe::Untried(*windows));
+    bytes.map(|bytes| Ring { bytes, units }).ok_or(why)
 }
 
 /// The units of all pipelines.
@@ -112,14 +118,24 @@ fn is_plain(program: &Program) -> bool {
 fn is_plain_inside(op: &Op) -> bool {
     let Action::Transfer(transfer) = &op.action else { return op.pipeline().is_none() };
     let accesses = || ir::memory::accesses(transfer);
+    transfer.slice.is_none() && !is_misread(op) && accesses().all(|access| !access.packets)
+}
+
+/// The verb of an operation in a pipeline that the executor carries out wrongly in a ring.
+fn misread(program: &Program) -> Option<Verb> {
+    let inside = program.all_ops().filter_map(Op::pipeline).flat_map(|inner| &inner.body);
+    inside.filter(|op| is_misread(op)).find_map(|op| Some(op.transfer()?.verb))
+}
+
+fn is_misread(op: &Op) -> bool {
+    let Some(transfer) = op.transfer() else { return false };
     // The executor reads the first of them and the destination correctly, but takes the others from what comes after
     // the destination.
-    let misread = transfer.verb == Verb::Reduce
-        && transfer.sources.iter().filter(|operand| operand.is_local()).count() > 1
-        && scratch_of(op).next().is_some();
+    let several = transfer.verb == Verb::Reduce
+        && transfer.sources.iter().filter(|operand| operand.is_local()).count() > 1;
     // It swaps the place in the ring with that in the other buffer.
-    let swapped = transfer.verb == Verb::Get && scratch_of(op).next().is_some();
-    transfer.slice.is_none() && !misread && !swapped && accesses().all(|access| !access.packets)
+    let swapped = transfer.verb == Verb::Get;
+    (several || swapped) && scratch_of(op).next().is_some()
 }
 
 fn scratch_of(op: &Op) -> impl Iterator<Item = Operand> + '_ {

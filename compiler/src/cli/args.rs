@@ -123,7 +123,7 @@ pub(crate) enum Command {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Elaboration {
     /// Set a parameter of the program: `ranks=16`, `size=1MiB`, `table=[[1, 2], [0, 3]]`; for `check` also
-    /// `ranks=2..=16` or `ranks=2,4,8`
+    /// `ranks=2..=16` or `ranks=2,4,8..=12`
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
     /// Set an option of the program: `instances=4`, `message_size=1KiB..=8MiB`

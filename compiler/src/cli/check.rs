@@ -87,7 +87,7 @@ fn one(
     let proof = build::proof(elaboration, false);
     let mut gathered = sweep::Gathered::default();
     let mut refusals = sweep::Gathered::default();
-    let (mut checked, mut skipped) = (0, 0);
+    let (mut checked, mut refused, mut impossible) = (0, 0, 0);
     let mut tried = Vec::new();
     for combination in sweep.combinations() {
         let _one = sweep.varies().then(|| phase("with", &combination.text));
@@ -104,8 +104,11 @@ fn one(
         if interrupt.is_set() {
             break;
         }
-        if sweep.varies() && sweep::refused(&diagnostics) {
-            skipped += 1;
+        if let Some(why) = sweep.skips(&unit.programs[program], &diagnostics) {
+            match why {
+                sweep::Skipped::Refused => refused += 1,
+                sweep::Skipped::Impossible => impossible += 1,
+            }
             refusals.add(&combination, diagnostics);
             continue;
         }
@@ -133,8 +136,12 @@ fn one(
     reporter.add(found);
     if sweep.varies() {
         let name = &unit.programs[program].name;
+        let impossible = match impossible {
+            0 => String::new(),
+            _ => format!(", {impossible} impossible"),
+        };
         reporter.remark(&format!(
-            "`{name}`: {checked} combinations checked, {skipped} refused by a `require`"
+            "`{name}`: {checked} combinations checked, {refused} refused by a `require`{impossible}"
         ));
     }
     Ok(())

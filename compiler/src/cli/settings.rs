@@ -28,6 +28,8 @@ pub(crate) struct Definition {
     whole: Expr,
     /// The members of the value, if it is a list or a range.
     members: Vec<Value>,
+    /// If it is several values with ranges among them: these, and the numbers in the ranges.
+    numbers: Vec<Value>,
 }
 
 /// One value of a parameter.
@@ -135,14 +137,15 @@ pub(crate) fn values(
     if fits(&definition.whole.ty, &parameter.ty) {
         return Ok(vec![Value { text: String::new(), value: definition.whole.clone() }]);
     }
-    let member_fits = |member: &Value| fits(&member.value.ty, &parameter.ty);
-    if definition.members.is_empty() || !definition.members.iter().all(member_fits) {
-        return Err(wrong_type(definition, parameter));
-    }
-    if !several && definition.members.len() > 1 {
+    let fitting = |values: &&Vec<Value>| {
+        !values.is_empty() && values.iter().all(|value| fits(&value.value.ty, &parameter.ty))
+    };
+    let values = [&definition.members, &definition.numbers].into_iter().find(fitting);
+    let values = values.ok_or_else(|| wrong_type(definition, parameter))?;
+    if !several && values.len() > 1 {
         return Err(one_at_a_time(&definition.name));
     }
-    Ok(definition.members.clone())
+    Ok(values.clone())
 }
 
 /// The names of all programs' parameters, for when there are too many programs to list each.
@@ -178,16 +181,49 @@ fn parameter_list(sources: &SourceMap, program: &Program) -> String {
 }
 
 fn definition(reporter: &mut Reporter, name: &str, text: &str) -> Result<Definition, Failure> {
-    let text = if has_top_level_comma(text) { format!("[{text}]") } else { text.to_owned() };
+    let several = has_top_level_comma(text);
+    let text = if several { format!("[{text}]") } else { text.to_owned() };
     let file = reporter.sources.add(format!("-D {name}"), text.as_str());
     let parsed = taken(reporter, syntax::parse_expression(file, &text), "-D", name)?;
-    let whole = taken(reporter, resolve::argument(&parsed), "-D", name)?;
-    let mut members = Vec::new();
-    for member in members_of(&parsed, name)? {
-        let value = taken(reporter, resolve::argument(&member), "-D", name)?;
-        members.push(Value { text: shown(&reporter.sources, &member), value });
+    let ast::ExprKind::List(given) = &parsed.kind else {
+        let whole = taken(reporter, resolve::argument(&parsed), "-D", name)?;
+        let members = values_of(reporter, &members_of(&parsed, name)?, name)?;
+        return Ok(Definition { name: name.to_owned(), whole, members, numbers: Vec::new() });
+    };
+    let ranges = if several { given.iter().filter(|value| is_range(value)).count() } else { 0 };
+    let numbers = if ranges > 0 { numbers_of(given, name)? } else { Vec::new() };
+    // Numbers and ranges are not one list.
+    let all = if ranges < given.len() && ranges > 0 { &numbers } else { given };
+    let list = ast::Expr { kind: ast::ExprKind::List(all.clone()), span: parsed.span };
+    let whole = taken(reporter, resolve::argument(&list), "-D", name)?;
+    let members = values_of(reporter, all, name)?;
+    let numbers = values_of(reporter, &numbers, name)?;
+    Ok(Definition { name: name.to_owned(), whole, members, numbers })
+}
+
+/// The values as they are shown and as elaboration takes them.
+fn values_of(reporter: &Reporter, values: &[ast::Expr], name: &str) -> Result<Vec<Value>, Failure> {
+    let value = |member: &ast::Expr| {
+        let value = taken(reporter, resolve::argument(member), "-D", name)?;
+        Ok(Value { text: shown(&reporter.sources, member), value })
+    };
+    values.iter().map(value).collect()
+}
+
+fn is_range(value: &ast::Expr) -> bool {
+    matches!(value.kind, ast::ExprKind::Range(..))
+}
+
+/// The values, with the numbers of ranges in place of these.
+fn numbers_of(values: &[ast::Expr], name: &str) -> Result<Vec<ast::Expr>, Failure> {
+    let mut all = Vec::new();
+    for value in values {
+        match is_range(value) {
+            true => all.extend(members_of(value, name)?),
+            false => all.push(value.clone()),
+        }
     }
-    Ok(Definition { name: name.to_owned(), whole, members })
+    if all.len() > MAX_VALUES as usize { Err(too_many_values(name)) } else { Ok(all) }
 }
 
 fn options(

@@ -60,6 +60,32 @@ impl Sweep {
         self.len() != Some(1)
     }
 
+    /// Whether a parameter has several values.
+    fn varies_in(&self, name: &str) -> bool {
+        self.axes.iter().any(|(axis, values)| axis == name && values.len() > 1)
+    }
+
+    /// Why there is nothing to check, if there is not. A value is impossible, rather than wrong, if it was one of several.
+    pub(crate) fn skips(&self, program: &Program, diagnostics: &[Diagnostic]) -> Option<Skipped> {
+        let errors = || diagnostics.iter().filter(|report| report.severity == Severity::Error);
+        let ranks = program.ranks.and_then(|ranks| program.frame.lookup(ranks)).map(|row| row.span);
+        let varied = |place: Place| {
+            let parameter = program.parameters.iter().find(|row| place == Place::from(row.span));
+            parameter.is_some_and(|row| Some(row.span) != ranks && self.varies_in(&row.name))
+        };
+        let impossible = |report: &Diagnostic| {
+            let place = report.primary.as_ref().map(|label| label.place);
+            matches!(report.code, Code::E0303 | Code::E0314) && place.is_some_and(varied)
+        };
+        if !self.varies() || errors().next().is_none() {
+            return None;
+        }
+        if errors().all(|report| report.code == Code::E0302) {
+            return Some(Skipped::Refused);
+        }
+        errors().all(impossible).then_some(Skipped::Impossible)
+    }
+
     /// All combinations, the last parameter's values varying fastest.
     pub(crate) fn combinations(&self) -> impl Iterator<Item = Combination> {
         (0..self.len().unwrap_or(0)).map(|number| self.combination(number))
@@ -82,11 +108,12 @@ impl Sweep {
     }
 }
 
-/// Whether a `require` refused this combination, so that there is nothing to check.
-pub(crate) fn refused(diagnostics: &[Diagnostic]) -> bool {
-    let mut errors =
-        diagnostics.iter().filter(|report| report.severity == Severity::Error).peekable();
-    errors.peek().is_some() && errors.all(|report| report.code == Code::E0302)
+/// Why there is nothing to check with a combination.
+pub(crate) enum Skipped {
+    /// A `require` refused it.
+    Refused,
+    /// Its values exclude each other: `ranks_per_node` does not divide `ranks`, or a parameter is no rank.
+    Impossible,
 }
 
 /// The reports of many combinations, each mistake once.

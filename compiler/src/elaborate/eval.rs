@@ -11,7 +11,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::resolve::program::{
-    Builtin, ConstantId, Expr, ExprKind, Frame, FunctionId, Intrinsic, LocalId, Parameter, Type,
+    Builtin, Constant, ConstantId, Expr, ExprKind, Frame, FunctionId, Intrinsic, LocalId,
+    Parameter, Type,
 };
 use crate::source::{Place, Span};
 use crate::syntax::ast::{BinaryOp, RangeKind, UnaryOp};
@@ -310,9 +311,10 @@ impl<'a> Eval<'_, 'a> {
             return Ok(value.clone());
         }
         let rank = self.rank.take();
-        let (world, names) = (self.world, self.names);
-        let constant = &world.unit.constants[id];
-        let value = self.nested(Vec::new(), names, expr.span, |eval| eval.value(&constant.value));
+        let world = self.world;
+        let Constant { value, frame, .. } = &world.unit.constants[id];
+        let locals = vec![Value::Unset; frame.len()];
+        let value = self.nested(locals, frame, expr.span, |eval| eval.value(value));
         self.rank = rank;
         let value = value?;
         self.shared.constants.insert(id, value.clone());

@@ -361,7 +361,8 @@ fn constant(
 ) -> (Option<Row>, Ty) {
     let ast = declared.ast;
     let (value, ty) = valued(body, &ast.value, ast.ty.as_ref(), &signature.result);
-    let row = Constant { name: ast.name.text.clone(), span: ast.name.span, value };
+    let row =
+        Constant { name: ast.name.text.clone(), span: ast.name.span, value, frame: body.frame() };
     (Some(Row::Constant(row)), ty)
 }
 

@@ -159,6 +159,8 @@ pub struct Constant {
     pub span: Span,
     /// Its value.
     pub value: Expr,
+    /// The locals that its value binds.
+    pub frame: Frame,
 }
 
 /// A function.

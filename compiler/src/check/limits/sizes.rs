@@ -174,7 +174,7 @@ impl Bounds {
         let chunks = u64::from(rank.scratch_chunks.max(1));
         let ring = match self.ring() {
             Ok(ring) if ring.has_room(slot(&program.options, rank)) => ring,
-            Ok(_) => return Reason::Ring(Unsafe::default()),
+            Ok(_) => return Reason::Ring(Unsafe::Unproved),
             Err(why) => return Reason::Ring(why),
         };
         let enough = (chunks + 1..=2 * chunks).find(|more| fits(ring, *more));
@@ -185,7 +185,7 @@ impl Bounds {
         match &self.ring {
             Some(Ok(ring)) => Ok(ring),
             Some(Err(why)) => Err(*why),
-            None => Err(Unsafe::default()),
+            None => Err(Unsafe::Unproved),
         }
     }
 

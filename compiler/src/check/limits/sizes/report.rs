@@ -51,8 +51,9 @@ pub(super) fn too_large(terms: Terms, asked: u64, largest: u64, reason: Reason) 
 /// Adds what would allow pipelines to wrap around in scratch.
 fn helped(report: Diagnostic, reason: Reason) -> Diagnostic {
     match reason {
-        Reason::Ring(Unsafe { untried: None }) => report.help(ANSWER),
-        Reason::Ring(Unsafe { untried: Some(windows) }) => report
+        Reason::Ring(Unsafe::Unproved) => report.help(ANSWER),
+        Reason::Ring(Unsafe::Misread(verb)) => report.help(instead(verb)),
+        Reason::Ring(Unsafe::Untried(windows)) => report
             .note(format!("{windows} windows may be in flight at once; that is too many to try in a program of this size"))
             .help("let fewer windows be in flight: start the semaphore with a smaller value, or signal less often before the pipeline"),
         Reason::Uneven { chunks: 0 } => report,
@@ -81,7 +82,14 @@ fn why(terms: Terms, reason: Reason) -> Cow<'static, str> {
             )
             .into();
         }
-        Reason::Ring(_) => {
+        Reason::Ring(Unsafe::Misread(verb)) => {
+            return format!(
+                "under `reuse_resources` a pipeline wraps around to the first byte of its slot of scratch, and from then on MSCCL++'s executor takes operands of a `{}` with scratch from the wrong places",
+                verb.word()
+            )
+            .into();
+        }
+        Reason::Ring(Unsafe::Unproved | Unsafe::Untried(_)) => {
             "under `reuse_resources` a pipeline wraps around to the first byte of its slot of scratch, and may overwrite what has not been read yet"
         }
         Reason::Uneven { .. } => {
@@ -142,6 +150,14 @@ pub(super) fn endless_note(terms: Terms, largest: u64, reason: Reason) -> Diagno
         format!("this plan serves messages up to {}, and sets no limit", bytes::text(largest));
     let note = Diagnostic::without_place(Code::N0801, message).note(why(terms, reason));
     helped(note, reason)
+}
+
+/// The advice where the executor carries out a verb wrongly.
+fn instead(verb: ir::Verb) -> &'static str {
+    match verb == ir::Verb::Get {
+        true => "let the rank that has the data `put` it",
+        false => "first `copy` the chunk out of scratch, and reduce the copy",
+    }
 }
 
 /// The advice where pipelines may not wrap around.
