@@ -70,7 +70,7 @@ struct Part<'p> {
 /// Searches the schedules of a program in which counters are shared. The threads of the blocks in `threaded` take from
 /// one counter separately.
 pub(super) fn explore(program: &Program, threaded: &FxHashSet<(RankId, BlockId)>) -> Explored {
-    let sharing = Sharing::of(program);
+    let sharing = Sharing::accepted(program);
     let mut undecided = Undecided::default();
     let mut parts = Vec::new();
     for blocks in parts::parts(program) {
@@ -162,7 +162,7 @@ fn round<'p>(
 /// blocks take, too. There is such a block whenever some other schedule reaches its end: the first operation of that schedule
 /// that is not done in this one lacks only what others took.
 pub(super) fn standing(program: &Program, stuck: &[Stuck]) -> Option<Diagnostic> {
-    let sharing = Sharing::of(program);
+    let sharing = Sharing::accepted(program);
     let one = stuck.iter().find(|one| sharing.is_awaited(one.rank, one.awaits))?;
     let counter = match one.awaits {
         Awaits::Signal(id) => Counter::Channel(id),

@@ -5,7 +5,8 @@
 //! * E0602: no more waits on one end of a channel than signals on the other;
 //! * E0603: no more signals than waits;
 //! * E0605: one block signals over an end and one waits on it; where signals pass over a port channel, one block uses
-//!   it; one block acquires a semaphore. With several blocks, the schedule would decide which signal a wait receives.
+//!   it; one block acquires a semaphore. With several blocks, the schedule would decide which signal a wait receives,
+//!   unless they do so in turn ([`in_turn`]).
 //!   The same goes for several threads of one block that do not meet in between ([`lanes`]);
 //! * E0606: as many releases of a semaphore as acquires.
 //!
@@ -13,6 +14,7 @@
 //!
 //! An operation in a pipeline happens once for each window: such operations are counted separately, by window.
 
+mod in_turn;
 mod lanes;
 mod report;
 mod summary;
@@ -21,10 +23,12 @@ use super::event_graph::EventGraph;
 use super::found::Found;
 use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic, Label};
+use crate::ir::counter::Counter;
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId};
 use crate::source::At;
 use crate::table::Table;
 pub(super) use lanes::Unordered;
+use lanes::Which;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,6 +44,9 @@ struct Use {
     places: Vec<OriginId>,
     last: Option<OriginId>,
 }
+
+static NO_USE: Use =
+    Use { counts: BTreeMap::new(), blocks: BTreeSet::new(), places: Vec::new(), last: None };
 
 impl Use {
     fn add(&mut self, block: BlockId, window: Window, origin: OriginId) {
@@ -85,6 +92,18 @@ struct Counters {
     releases: Use,
 }
 
+impl Ends {
+    /// Those who need to be in order, with the verb for what they do. Puts are among the signals where there are any.
+    fn users(&self) -> [(fn(ChannelId) -> Which, &Use, &'static str); 3] {
+        let pushes = if self.signals.total() > 0 { &self.pushes } else { &NO_USE };
+        [
+            (Which::Signals, &self.signals, "signal over"),
+            (Which::Waits, &self.waits, "wait on"),
+            (Which::Signals, pushes, "put over"),
+        ]
+    }
+}
+
 impl Counters {
     /// Whether a release is missing somewhere.
     fn are_short(&self) -> bool {
@@ -121,6 +140,8 @@ impl Flow<'_> {
 struct Uses {
     channels: Table<ChannelId, Ends>,
     semaphores: Table<SemaphoreId, Counters>,
+    /// What several blocks use, but only in turn.
+    in_turn: BTreeSet<Which>,
 }
 
 /// Checks every channel and semaphore.
@@ -130,7 +151,7 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
     if summary::is_sound(program) && program.ranks.iter().all(ordered) {
         return Vec::new();
     }
-    let uses = program.ranks.iter().map(uses_of).collect();
+    let uses = program.ranks.iter().map(|rank| uses_of(program, rank)).collect();
     let context = Context { program, uses, graph: OnceCell::new() };
     let mut all = All::default();
     for (rank, row) in program.ranks.entries() {
@@ -173,7 +194,8 @@ impl<'p> Context<'p> {
     fn channel(&self, (rank, id): (RankId, ChannelId), channel: &ir::Channel, all: &mut All) {
         let ends = &self.uses[rank].channels[id];
         let aside = channel.shared || strays(self.program, &self.uses, (rank, id));
-        if let Some((user, does)) = shared_end(ends).filter(|_| !aside) {
+        let shared = shared_end(ends, id, &self.uses[rank].in_turn);
+        if let Some((user, does)) = shared.filter(|_| !aside) {
             let named = (&*channel.name, does);
             let report = report::several_users(self.program, rank, named.0, does, user);
             let show = |graph: &_, report| report::show_users(graph, (rank, user), named, report);
@@ -201,7 +223,8 @@ impl<'p> Context<'p> {
         let counters = &self.uses[rank].semaphores[id];
         let user = &counters.acquires;
         let balanced = user.counts == counters.releases.counts;
-        if user.blocks.len() > 1 && !semaphore.shared && balanced {
+        let in_turn = self.uses[rank].in_turn.contains(&Which::Acquires(id));
+        if user.blocks.len() > 1 && !semaphore.shared && balanced && !in_turn {
             let named = (&*semaphore.name, "acquire");
             let report = report::several_users(self.program, rank, named.0, named.1, user);
             let show = |graph: &_, report| report::show_users(graph, (rank, user), named, report);
@@ -220,16 +243,19 @@ impl<'p> Context<'p> {
 /// Whether [`check`] would find nothing.
 pub(super) fn is_clean(program: &ir::Program) -> bool {
     let windows = ir::run::windows(program);
-    let uses: Table<RankId, Uses> = program.ranks.iter().map(uses_of).collect();
+    let uses: Table<RankId, Uses> =
+        program.ranks.iter().map(|rank| uses_of(program, rank)).collect();
     let none = Use::default();
     program.ranks.entries().all(|(rank, row)| {
         let channel = |(id, channel): (ChannelId, &ir::Channel)| {
-            let alone = channel.shared || shared_end(&uses[rank].channels[id]).is_none();
+            let Uses { channels, in_turn, .. } = &uses[rank];
+            let alone = channel.shared || shared_end(&channels[id], id, in_turn).is_none();
             alone && flows(&uses, (rank, id), channel, &none).is_empty()
         };
         let semaphore = |(id, semaphore): (SemaphoreId, &ir::Semaphore)| {
             let Counters { acquires, releases } = &uses[rank].semaphores[id];
-            let alone = semaphore.shared || acquires.blocks.len() <= 1;
+            let in_turn = uses[rank].in_turn.contains(&Which::Acquires(id));
+            let alone = semaphore.shared || acquires.blocks.len() <= 1 || in_turn;
             alone && acquires.counts == releases.counts
         };
         let balanced =
@@ -300,6 +326,39 @@ fn places(report: &Diagnostic) -> BTreeSet<At> {
     report.primary.iter().chain(&report.secondary).map(Label::at).collect()
 }
 
+/// The counters that several blocks use, but only in turn: who gives to them, or who takes from them.
+pub(super) struct InTurn {
+    ranks: Table<RankId, BTreeSet<Which>>,
+}
+
+impl InTurn {
+    /// Those of a program.
+    pub(super) fn of(program: &ir::Program) -> InTurn {
+        let ranks = program.ranks.iter().map(|rank| in_turn::in_turn(program, rank)).collect();
+        InTurn { ranks }
+    }
+
+    /// Whether the blocks of a rank signal over an end of a channel in turn.
+    pub(super) fn signals(&self, rank: RankId, id: ChannelId) -> bool {
+        self.has(rank, Which::Signals(id))
+    }
+
+    /// Whether the blocks of a rank take from a counter in turn.
+    pub(super) fn takes(&self, rank: RankId, counter: Counter) -> bool {
+        self.has(
+            rank,
+            match counter {
+                Counter::Channel(id) => Which::Waits(id),
+                Counter::Semaphore(id) => Which::Acquires(id),
+            },
+        )
+    }
+
+    fn has(&self, rank: RankId, which: Which) -> bool {
+        self.ranks.lookup(rank).is_some_and(|counters| counters.contains(&which))
+    }
+}
+
 /// Where two threads of a block take from one counter without meeting in between, as its author accepts.
 pub(super) fn shared_by_threads(program: &ir::Program) -> Vec<(RankId, Unordered)> {
     let windows = ir::run::windows(program);
@@ -309,13 +368,19 @@ pub(super) fn shared_by_threads(program: &ir::Program) -> Vec<(RankId, Unordered
     ranks.flat_map(on).collect()
 }
 
-fn uses_of(rank: &ir::Rank) -> Uses {
+fn uses_of(program: &ir::Program, rank: &ir::Rank) -> Uses {
     let mut uses = Uses {
         channels: rank.channels.iter().map(|_| Ends::default()).collect(),
         semaphores: rank.semaphores.iter().map(|_| Counters::default()).collect(),
+        in_turn: BTreeSet::new(),
     };
     for (id, block) in rank.blocks.entries() {
         count(&mut uses, id, None, &block.ops);
+    }
+    let shared = |ends: &Ends| ends.users().into_iter().any(|(_, user, _)| user.blocks.len() > 1);
+    let acquired = |row: &Counters| row.acquires.blocks.len() > 1;
+    if uses.channels.iter().any(shared) || uses.semaphores.iter().any(acquired) {
+        uses.in_turn = in_turn::in_turn(program, rank);
     }
     uses
 }
@@ -403,16 +468,16 @@ fn strays(program: &ir::Program, uses: &Table<RankId, Uses>, end: (RankId, Chann
     differ(end, here) || there.is_some_and(|(other, there)| differ(other, there))
 }
 
-/// A use of a channel's end that several blocks share, and the verb for it.
-fn shared_end(ends: &Ends) -> Option<(&Use, &'static str)> {
-    let signalled = ends.signals.total() > 0;
-    let users = [
-        (&ends.signals, "signal over", true),
-        (&ends.waits, "wait on", true),
-        (&ends.pushes, "put over", signalled),
-    ];
-    let shared = users.into_iter().find(|(user, _, counts)| *counts && user.blocks.len() > 1);
-    shared.map(|(user, does, _)| (user, does))
+/// A use of a channel's end that several blocks share, and the verb for it; none where they use it in turn.
+fn shared_end<'a>(
+    ends: &'a Ends,
+    id: ChannelId,
+    in_turn: &BTreeSet<Which>,
+) -> Option<(&'a Use, &'static str)> {
+    let shared = |(which, user, _): &(fn(ChannelId) -> Which, &Use, &str)| {
+        user.blocks.len() > 1 && !in_turn.contains(&which(id))
+    };
+    ends.users().into_iter().find(shared).map(|(_, user, does)| (user, does))
 }
 
 /// "once", "twice", "3 times"; `count` is positive.

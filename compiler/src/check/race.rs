@@ -292,7 +292,7 @@ fn follow<'p>(
     let run = |shared: &Shared| machine::run(merged, (fold, &agents, shared), grain, interrupt);
     let settle = |guarantees| settle(run, &agents, guarantees);
     let (_, mut after, mut history) = settle(Guarantees::default())?;
-    let several = after.counters.several();
+    let several = after.counters.several(program);
     if !several.is_empty() {
         let mut shared;
         (shared, after, history) = settle(Guarantees::new(several))?;

@@ -7,6 +7,7 @@
 //! - Switch channels with the same members and the same buffer are one *group*.
 
 use super::lanes::lanes;
+use crate::ir::sharing::Sharing;
 use crate::ir::{self, Buffer, ChannelId, Link, Program, RankId};
 
 /// The numbers and sizes of a program.
@@ -28,6 +29,8 @@ pub(super) struct Layout {
     pub(super) least_bytes: Option<u64>,
     /// Properties of the program's operations.
     pub(super) traits: Traits,
+    /// What several blocks use.
+    pub(super) sharing: Sharing,
 }
 
 /// A multicast group.
@@ -69,6 +72,7 @@ impl Layout {
             message_chunks: program.message_chunks(),
             least_bytes: least_bytes(program),
             traits,
+            sharing: Sharing::of(program),
         }
     }
 

@@ -1,33 +1,46 @@
-//! Counters that several blocks take from.
+//! Counters that several blocks of a rank use.
 //!
-//! In: a program. Out: the ends of channels on which several blocks wait, and the semaphores that several blocks
-//! acquire. Which block takes from such a counter first depends on the schedule, so the order of the operations on it
-//! and of other waits is part of the program: if two blocks hold the lock `x` before they ask for `y`, asking for both
-//! at once instead may make both wait forever.
+//! In: a program. Out: the ends of channels on which several blocks wait, the semaphores that several blocks acquire, and
+//! the channels over which several blocks signal. If the blocks do not do so in turn, the schedule decides which of them
+//! comes first, so the order of the operations on such a counter and of other waits is part of the program: if two blocks
+//! hold the lock `x` before they ask for `y`, asking for both at once instead may make both wait forever.
 
-use super::counter::{Counter, takes};
+use super::counter::{Counter, gives, takes};
 use super::run::Awaits;
-use super::{Action, Block, BlockId, ChannelId, Program, RankId, all_ops};
-use crate::table::Table;
-use rustc_hash::{FxHashMap, FxHashSet};
+use super::{Action, BlockId, ChannelId, ChannelKind, Program, Rank, RankId, SemaphoreId, all_ops};
+use rustc_hash::FxHashSet;
 
-/// The counters that several blocks take from, on every rank; empty in most programs.
+/// The counters that several blocks use, on every rank; empty in most programs.
 #[derive(Clone, Debug, Default)]
 pub struct Sharing {
     taken: FxHashSet<(RankId, Counter)>,
     /// The other ends of the channels among them.
     signalled: FxHashSet<(RankId, ChannelId)>,
+    /// The channels over which several blocks signal.
+    sent: FxHashSet<(RankId, ChannelId)>,
 }
 
 impl Sharing {
-    /// The shared counters of a program.
+    /// The counters that several blocks use.
     #[must_use]
     pub fn of(program: &Program) -> Sharing {
+        Sharing::among(program, |_| true)
+    }
+
+    /// Those on ranks on which the author accepts that the schedule decides.
+    #[must_use]
+    pub fn accepted(program: &Program) -> Sharing {
+        Sharing::among(program, Rank::may_share)
+    }
+
+    fn among(program: &Program, on: impl Fn(&Rank) -> bool) -> Sharing {
         let mut sharing = Sharing::default();
-        for (id, rank) in program.ranks.entries().filter(|(_, rank)| rank.may_share()) {
-            let takers = takers(&rank.blocks).into_iter();
-            let several = takers.filter(|(_, (count, _))| *count > 1);
-            sharing.taken.extend(several.map(|(counter, _)| (id, counter)));
+        for (id, rank) in program.ranks.entries().filter(|(_, rank)| on(rank)) {
+            let users = Users::of(rank);
+            sharing.taken.extend(users.takers_of_several().map(|counter| (id, counter)));
+            let signalled = |at: &u32| users.signalled.get(*at as usize) == Some(&true);
+            let sent = several(&users.senders).filter(signalled);
+            sharing.sent.extend(sent.map(|at| (id, ChannelId(at))));
         }
         let other = |(rank, counter): &(RankId, Counter)| {
             let Counter::Channel(id) = counter else { return None };
@@ -38,7 +51,13 @@ impl Sharing {
         sharing
     }
 
-    /// Whether no counter is shared.
+    /// Whether several blocks of a rank signal over a channel, or put over a port over which one of them signals.
+    #[must_use]
+    pub fn is_sent(&self, rank: RankId, channel: ChannelId) -> bool {
+        self.sent.contains(&(rank, channel))
+    }
+
+    /// Whether no counter is taken from by several blocks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.taken.is_empty()
@@ -86,16 +105,93 @@ impl Sharing {
     }
 }
 
-/// For each counter of a rank, how many blocks take from it, and the last of them.
-fn takers(blocks: &Table<BlockId, Block>) -> FxHashMap<Counter, (usize, usize)> {
-    let mut takers = FxHashMap::default();
-    for (at, block) in blocks.iter().enumerate() {
-        for counter in all_ops(&block.ops).flat_map(|op| takes(&op.action)) {
-            let row = takers.entry(counter).or_insert((1, at));
-            if row.1 != at {
-                *row = (row.0 + 1, at);
+/// Who uses something: a block, or several.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum User {
+    Nobody,
+    One(BlockId),
+    Several,
+}
+
+/// Who uses each channel and semaphore of a rank.
+struct Users {
+    waiters: Vec<User>,
+    senders: Vec<User>,
+    /// Whether anybody signals over a channel.
+    signalled: Vec<bool>,
+    acquirers: Vec<User>,
+}
+
+impl Users {
+    fn of(rank: &Rank) -> Users {
+        let nobody = |count| vec![User::Nobody; count];
+        let channels = rank.channels.len();
+        let mut users = Users {
+            waiters: nobody(channels),
+            senders: nobody(channels),
+            signalled: vec![false; channels],
+            acquirers: nobody(rank.semaphores.len()),
+        };
+        for (block, row) in rank.blocks.entries() {
+            for op in all_ops(&row.ops) {
+                for counter in takes(&op.action) {
+                    let user = match counter {
+                        Counter::Channel(id) => users.waiters.get_mut(id.0 as usize),
+                        Counter::Semaphore(id) => users.acquirers.get_mut(id.0 as usize),
+                    };
+                    user.into_iter().for_each(|user| user.add(block));
+                }
+                let signals = gives(&op.action).next().is_some();
+                for id in sends(&op.action) {
+                    users.send(block, *id, signals);
+                }
             }
         }
+        users
     }
-    takers
+
+    fn send(&mut self, block: BlockId, channel: ChannelId, signals: bool) {
+        let at = channel.0 as usize;
+        if let Some((user, signalled)) = self.senders.get_mut(at).zip(self.signalled.get_mut(at)) {
+            user.add(block);
+            *signalled |= signals;
+        }
+    }
+
+    fn takers_of_several(&self) -> impl Iterator<Item = Counter> {
+        let channels = several(&self.waiters).map(|at| Counter::Channel(ChannelId(at)));
+        channels.chain(several(&self.acquirers).map(|at| Counter::Semaphore(SemaphoreId(at))))
+    }
+}
+
+impl User {
+    fn add(&mut self, block: BlockId) {
+        *self = match *self {
+            User::Nobody => User::One(block),
+            User::One(known) if known == block => User::One(block),
+            User::One(_) | User::Several => User::Several,
+        };
+    }
+}
+
+/// Which of these have several users.
+fn several(users: &[User]) -> impl Iterator<Item = u32> {
+    let numbered = (0..).zip(users);
+    numbered.filter(|(_, user)| **user == User::Several).map(|(at, _)| at)
+}
+
+/// The channels over which an operation signals or, over a port, puts.
+fn sends(action: &Action) -> &[ChannelId] {
+    match action {
+        Action::Signal(signal) => &signal.channels,
+        Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => &transfer.channels,
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => &[],
+    }
 }

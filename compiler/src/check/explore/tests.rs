@@ -52,7 +52,7 @@ fn any(random: &mut Rng) -> Program {
 
 /// Whether some schedule stops half way, all of them tried; none if blocks share nothing.
 fn stops(program: &Program) -> Option<bool> {
-    let (sharing, blocks) = (Sharing::of(program), blocks(program));
+    let (sharing, blocks) = (Sharing::accepted(program), blocks(program));
     if sharing.is_empty() {
         return None;
     }

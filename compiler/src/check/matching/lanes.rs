@@ -3,7 +3,7 @@
 //! Entry k of a list of channels or semaphores belongs to thread k, and two threads of a block are unordered until they
 //! meet: in `signal [a, b]; signal [b, a];` either signal over `a` may come first.
 
-use crate::check::race::step::{Step, Steps};
+use crate::check::race::step::Steps;
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, SemaphoreId, Verb, run};
 use crate::table::Id;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ pub(in crate::check) struct Unordered {
 }
 
 /// A counter and how it is used.
-#[derive(Clone, Copy)]
-enum Which {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Which {
     Signals(ChannelId),
     Waits(ChannelId),
     Acquires(SemaphoreId),
@@ -63,7 +63,7 @@ fn all_unordered(
     for (block, row) in rank.blocks.entries() {
         last.meet();
         for step in Steps::new(program, windows, &row.ops, 1).iter(program) {
-            if step.joined || meets(&step) {
+            if step.joined || meets(step.op) {
                 last.meet();
             }
             uses(&signalled, step.op, &mut |thread, which| {
@@ -118,8 +118,8 @@ impl LastUses {
 }
 
 /// Whether an operation is a meeting of the threads, or has one before its threads use a counter.
-fn meets(step: &Step) -> bool {
-    match &step.op.action {
+pub(super) fn meets(op: &ir::Op) -> bool {
+    match &op.action {
         Action::Sync | Action::Barrier { .. } => true,
         Action::Transfer(transfer) => {
             transfer.verb == Verb::ReadPutPackets && transfer.via == Some(ChannelKind::Port)
@@ -134,7 +134,7 @@ fn meets(step: &Step) -> bool {
 }
 
 /// Each counter that an operation uses, and by which thread. A put over a port channel shares a queue with its signals.
-fn uses(signalled: &[bool], op: &ir::Op, visit: &mut dyn FnMut(usize, Which)) {
+pub(super) fn uses(signalled: &[bool], op: &ir::Op, visit: &mut dyn FnMut(usize, Which)) {
     let threads = 0..;
     match &op.action {
         Action::Signal(signal) => {
@@ -161,7 +161,7 @@ fn uses(signalled: &[bool], op: &ir::Op, visit: &mut dyn FnMut(usize, Which)) {
 }
 
 /// For each channel, whether anything signals over it.
-fn signalled(rank: &ir::Rank) -> Vec<bool> {
+pub(super) fn signalled(rank: &ir::Rank) -> Vec<bool> {
     let mut found = vec![false; rank.channels.len()];
     let mut mark = |channels: &[ChannelId]| {
         for id in channels {

@@ -208,6 +208,7 @@ pub(super) fn several_users(
         "give each block {own} of its own: add an index to the family `{}`",
         family(name)
     ))
+    .help("or let them use it in turn: `release` a semaphore after the last use in one block, and `acquire` it before the first in the other")
 }
 
 /// How many users of a counter are shown.

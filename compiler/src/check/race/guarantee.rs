@@ -6,13 +6,15 @@
 //! without it, counting all other signals except those that come after it or after the wait. Where it is uncertain
 //! which of them have come, all of them may have told more than one has to: of an agent's steps, those are known that
 //! all signals know except one less than are needed. With several waiters, it is unknown who comes first: each needs at
-//! least as many signals as it has waited itself.
+//! least one more signal than there are waits that are known to come before it.
 
 use super::agents::{Agent, Agents};
 use super::clock::{Clock, Lookup};
 use super::history::{History, MomentId, Source};
 use super::turn::TurnId;
-use crate::ir::{ChannelId, RankId, SemaphoreId};
+use crate::check::matching::InTurn;
+use crate::ir::counter::Counter;
+use crate::ir::{ChannelId, Program, RankId, SemaphoreId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most signals of one counter that are compared with each other; if there are more, nothing is guaranteed.
@@ -28,6 +30,24 @@ pub(super) enum CounterKey {
     Channel(RankId, ChannelId),
     /// The releases of a semaphore.
     Semaphore(RankId, SemaphoreId),
+}
+
+impl CounterKey {
+    /// Whether the blocks that signal do so in turn.
+    pub(super) fn is_given_in_turn(self, program: &Program, in_turn: &InTurn) -> bool {
+        let CounterKey::Channel(rank, channel) = self else { return false };
+        let row = program.ranks.lookup(rank).and_then(|rank| rank.channels.lookup(channel));
+        let other = row.and_then(|row| row.peer().zip(row.partner));
+        other.is_some_and(|(peer, there)| in_turn.signals(peer, there))
+    }
+
+    /// Whether the blocks that wait or acquire do so in turn.
+    pub(super) fn is_taken_in_turn(self, in_turn: &InTurn) -> bool {
+        match self {
+            CounterKey::Channel(rank, id) => in_turn.takes(rank, Counter::Channel(id)),
+            CounterKey::Semaphore(rank, id) => in_turn.takes(rank, Counter::Semaphore(id)),
+        }
+    }
 }
 
 /// An agent and its step.
@@ -46,8 +66,10 @@ pub(super) struct Given {
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     act: Act,
-    /// How many signals it needs at least.
-    needs: usize,
+    /// What the taker knew before.
+    knew: MomentId,
+    /// The counter's initial value.
+    start: usize,
 }
 
 /// The uses of a counter with several users, in the order of a run.
@@ -59,11 +81,22 @@ pub(super) struct Acts {
 }
 
 impl Acts {
-    /// Adds a wait or acquire of a counter whose initial value is `start`.
-    pub(super) fn take(&mut self, act: Act, start: usize) {
-        let own = self.taken.iter().filter(|one| one.act.0 == act.0);
-        let needs = (own.count() + 1).saturating_sub(start);
-        self.taken.push(Taken { act, needs });
+    /// Adds a wait or acquire by one who knows all up to a moment, of a counter whose initial value is `start`.
+    pub(super) fn take(&mut self, act: Act, knew: MomentId, start: usize) {
+        self.taken.push(Taken { act, knew, start });
+    }
+
+    /// How many signals each wait or acquire needs at least.
+    fn needs(&self, lookup: Lookup<'_>) -> Vec<usize> {
+        let needs = |(at, one): (usize, &Taken)| {
+            let knew = Clock::told([Source::All(one.knew, 0)]);
+            // The run has an order that all schedules may have: what comes first in all of them does so here.
+            let earlier = self.taken.iter().take(at).filter(|other| {
+                other.act.0 == one.act.0 || knew.has_run(lookup, other.act.0, other.act.1)
+            });
+            (earlier.count() + 1).saturating_sub(one.start)
+        };
+        self.taken.iter().enumerate().map(needs).collect()
     }
 }
 
@@ -124,13 +157,9 @@ impl Guarantees {
     }
 
     /// Adds the guarantees for a counter that follow from what was known to be ordered.
-    pub(super) fn add(
-        &mut self,
-        lookup: Lookup<'_>,
-        which: CounterKey,
-        Acts { given, taken }: &Acts,
-    ) {
-        if given.len() > MOST_COMPARED {
+    pub(super) fn add(&mut self, lookup: Lookup<'_>, which: CounterKey, acts: &Acts) {
+        let Acts { given, taken } = acts;
+        if given.len() > MOST_COMPARED || taken.len() > MOST_COMPARED {
             return;
         }
         let clocks: Vec<Clock> = given.iter().map(|one| Clock::told([one.source])).collect();
@@ -138,20 +167,20 @@ impl Guarantees {
         let after = |(late, clock): (&Given, &Clock), early: Act| {
             late.act.0 == early.0 && late.act.1 > early.1 || clock.has_run(lookup, early.0, early.1)
         };
-        for one in taken {
+        for (one, needs) in taken.iter().zip(acts.needs(lookup)) {
             let possible: Vec<(&Given, &Clock)> =
                 rows.iter().copied().filter(|row| !after(*row, one.act)).collect();
             let needed = |this: &Given| {
                 let others =
                     possible.iter().filter(|row| row.0.act != this.act && !after(**row, this.act));
-                others.count() < one.needs
+                others.count() < needs
             };
             let known = possible.iter().filter(|(this, _)| needed(this));
             self.known.insert((which, one.act), known.map(|(this, _)| this.act).collect());
-            if (1..possible.len()).contains(&one.needs) {
+            if (1..possible.len()).contains(&needs) {
                 let clocks: Vec<&Clock> = possible.iter().map(|(_, clock)| *clock).collect();
                 self.common.extend(
-                    common(lookup, &clocks, one.needs).map(|common| ((which, one.act), common)),
+                    common(lookup, &clocks, needs).map(|common| ((which, one.act), common)),
                 );
             }
         }

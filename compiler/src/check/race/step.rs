@@ -98,7 +98,7 @@ fn joined(program: &Program, before: Option<&Op>, op: &Op) -> bool {
 }
 
 /// Whether the threads meet between two operations. `sync` and `barrier` are meetings themselves.
-pub(super) fn meet(program: &Program, before: &Op, after: &Op) -> bool {
+pub(in crate::check) fn meet(program: &Program, before: &Op, after: &Op) -> bool {
     use SyncOverride::{After, Before, Both, None};
     let wanted =
         matches!(before.sync, Some(After | Both)) || matches!(after.sync, Some(Before | Both));

@@ -6,7 +6,8 @@ use super::clock::Lookup;
 use super::guarantee::{Acts, CounterKey, Given, Guarantees};
 use super::history::{Packed, Source};
 use super::machine::Machine;
-use crate::ir::{Action, ChannelId, ChannelKind, Rank, RankId, SemaphoreId};
+use crate::check::matching::InTurn;
+use crate::ir::{Action, ChannelId, ChannelKind, Program, Rank, RankId, SemaphoreId};
 use crate::table::{Id, Rows};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,9 +72,20 @@ impl Counters {
         }
     }
 
-    /// The counters with several users.
-    pub(super) fn several(&self) -> BTreeSet<CounterKey> {
-        self.all().filter(|(_, counter)| counter.is_shared()).map(|(which, _)| which).collect()
+    /// The counters with several users, except for those that are used in turn.
+    pub(super) fn several(&self, program: &Program) -> BTreeSet<CounterKey> {
+        let shared: Vec<_> = self.all().filter(|(_, counter)| counter.is_shared()).collect();
+        if shared.is_empty() {
+            return BTreeSet::new();
+        }
+        let in_turn = InTurn::of(program);
+        let is_open = |which: CounterKey, counter: &Counter| {
+            let gives =
+                counter.giver == User::SEVERAL && !which.is_given_in_turn(program, &in_turn);
+            gives || counter.taker == User::SEVERAL && !which.is_taken_in_turn(&in_turn)
+        };
+        let open = shared.into_iter().filter(|(which, counter)| is_open(*which, counter));
+        open.map(|(which, _)| which).collect()
     }
 
     /// The guarantees for the same counters as before, as far as this run shows.
@@ -281,7 +293,7 @@ impl<'p> Machine<'p, '_> {
     /// signals told; otherwise, what those signals told that are needed in every schedule, and what any others tell.
     fn take(
         &mut self,
-        block: &Block<'p>,
+        block: &mut Block<'p>,
         which: CounterKey,
         start: usize,
         by: (u32, bool),
@@ -293,8 +305,9 @@ impl<'p> Machine<'p, '_> {
             return counter.hear((counter.taken as usize).saturating_sub(start), by);
         }
         let act = (block.agent, block.at);
+        let knew = block.moment(&mut self.history, by.0);
         let acts = self.counters.acts.entry(which).or_default();
-        acts.take(act, start);
+        acts.take(act, knew, start);
         let known = self.shared.guarantees.of(which, act);
         let told = acts.given.iter().filter(|one| known.contains(&one.act));
         let certain = told.map(|one| one.source);

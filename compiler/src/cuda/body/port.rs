@@ -1,7 +1,7 @@
 //! Operations over ports, as statements: each put is a statement of its own, done by the whole block.
 
+use super::is_port;
 use super::{Context, home, part, spots, to_peers};
-use super::{channel, is_port};
 use crate::cuda::statement::{Kind, Statement};
 use crate::ir::{Action, ChannelId, Op, Operand, OriginId, Transfer, Verb, memory};
 use std::collections::BTreeSet;
@@ -33,10 +33,13 @@ pub(super) fn order(
     };
     let ports: Vec<ChannelId> =
         channels.iter().copied().filter(|id| is_port(context, *id)).collect();
-    let shared = |id: &ChannelId| channel(context, *id).is_some_and(|channel| channel.shared);
+    // What other blocks have put is not known here.
+    let shared = |id: &ChannelId| context.layout.sharing.is_sent(context.rank, *id);
     // A put in a pipeline comes after the puts of the previous turn.
-    let behind =
-        |id: &ChannelId| pushed.contains(id) || (puts && shared(id)) || (piped && puts && !flushes);
+    let speaks = !matches!(op.action, Action::Flush(_));
+    let behind = |id: &ChannelId| {
+        pushed.contains(id) || (speaks && shared(id)) || (piped && puts && !flushes)
+    };
     if ports.iter().any(behind) {
         out.push(Statement::new(usize::from(piped), None).text("b.port_order();"));
     }

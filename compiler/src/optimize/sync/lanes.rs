@@ -10,12 +10,13 @@
 //!   after, except for `put_with_signal_and_flush`, which returns when the put is done.
 
 use super::others::Others;
+use crate::ir::counter::Counter;
 use crate::ir::memory::{self, Access, Extent};
 use crate::ir::sharing::Sharing;
 use crate::ir::threads::Share;
 use crate::ir::{
-    Action, BlockId, Buffer, ChannelKind, List, Options, Rank, RankId, Signal, Slice, Transfer,
-    Verb,
+    Action, BlockId, Buffer, ChannelId, ChannelKind, List, Options, Rank, RankId, SemaphoreId,
+    Signal, Slice, Transfer, Verb,
 };
 use crate::table::Table;
 use smallvec::SmallVec;
@@ -31,7 +32,7 @@ pub(super) struct Context<'a> {
     pub(super) options: &'a Options,
     /// What other blocks and proxies touch.
     pub(super) others: &'a Others,
-    /// The counters from which several blocks take.
+    /// The counters that several blocks use.
     pub(super) sharing: &'a Sharing,
 }
 
@@ -89,10 +90,26 @@ pub(super) struct Effects {
     pub(super) releases: usize,
     /// Whether what they let others know includes that all earlier data operations are done.
     pub(super) publishes: bool,
+    /// Whether other blocks of the rank may hear it, which may use the same counters next.
+    pub(super) hands_over: bool,
     /// The counters that are used, each with the number of its thread.
     pub(super) uses: SmallVec<[(Use, usize); 4]>,
     /// Whether all threads meet between the touches and everything else.
     pub(super) meets: bool,
+}
+
+impl Use {
+    /// Whether other blocks of the rank use the counter in the same way.
+    pub(super) fn is_shared(self, context: Context) -> bool {
+        let rank = context.block.0;
+        match self {
+            Use::Send(id) => context.sharing.is_sent(rank, ChannelId(id)),
+            Use::Wait(id) => context.sharing.is_shared(rank, Counter::Channel(ChannelId(id))),
+            Use::Acquire(id) => {
+                context.sharing.is_shared(rank, Counter::Semaphore(SemaphoreId(id)))
+            }
+        }
+    }
 }
 
 /// What an operation does. Pipelines, barriers and joins do nothing by themselves.
@@ -117,7 +134,8 @@ pub(super) fn effects(context: Context, action: &Action, mark: Mark) -> Effects 
             ..Effects::default()
         },
         Action::Release(semaphores) => {
-            Effects { releases: semaphores.len(), publishes: true, ..Effects::default() }
+            let releases = semaphores.len();
+            Effects { releases, publishes: true, hands_over: true, ..Effects::default() }
         }
         Action::Transfer(transfer) => moved(context, transfer, mark),
         Action::Sync | Action::Barrier { .. } | Action::Pipeline(_) => Effects::default(),

@@ -17,7 +17,9 @@
 //! - in it, thread k takes from a counter from which other blocks take, too, after another thread waited, acquired or
 //!   read packets: thread k would hold what it takes while the other thread waits;
 //! - in it, thread k signals, waits, puts, flushes or acquires on a counter that
-//!   another thread used in the same way before.
+//!   another thread used in the same way before;
+//! - it is a `release` by thread k after another thread used a counter that other blocks use, too: it would hand that
+//!   counter over before the other thread is done with it.
 //!
 //! Nothing else needs a join: a signal or release orders nothing after it, and a wait nothing before it.
 
@@ -91,9 +93,14 @@ impl Pending {
                 .iter()
                 .any(|(used, thread)| self.uses.get(used).is_some_and(|t| t != thread))
         };
+        let hasty = effects.hands_over
+            && self.uses.iter().any(|(used, thread)| {
+                (effects.releases > 1 || *thread > 0) && used.is_shared(context)
+            });
         untold
             || others
             || early
+            || hasty
             || shared()
             || effects.proxied.iter().any(|touch| self.conflicts(context, touch))
     }
