@@ -90,7 +90,7 @@ hljs.registerLanguage('ccl', () => ({
       "className": "built_in"
     },
     {
-      "begin": "\\b(?:reuse_resources|double_scratch|message_size|replication|alignment|auto_sync|instances|protocol|threads|fuse|name|tags)(?=\\s*=[^=])",
+      "begin": "\\b(?:reuse_resources|double_scratch|message_size|split_blocks|replication|alignment|auto_sync|instances|protocol|threads|fuse|name|tags)(?=\\s*=[^=])",
       "className": "attr"
     }
   ],

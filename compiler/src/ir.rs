@@ -30,7 +30,7 @@ pub use op::{
     Action, List, Op, Operand, Pipeline, Signal, Slice, SyncOverride, Transfer, Where, all_ops,
     count_ops,
 };
-pub use options::{MOST_THREADS, Options, Protocol, Replication};
+pub use options::{MOST_OPS, MOST_THREADS, Options, Protocol, Replication};
 pub use origin::{Binding, BindingId, Origin, OriginId, Origins};
 pub use region::Region;
 use smallvec::SmallVec;

@@ -8,6 +8,7 @@ mod blocks;
 pub mod fuse;
 mod operands;
 mod outer;
+mod parts;
 pub mod ports;
 pub mod replicate;
 mod scratch;
@@ -41,7 +42,7 @@ pub fn optimize(program: ir::Program, last: Stage) -> ir::Program {
         program = blocks::everywhere(program);
     }
     if last >= Stage::Sync {
-        program = pass("sync", sync::sync, program);
+        program = pass("parts", parts::parts, pass("sync", sync::sync, program));
     }
     if last >= Stage::Replicate {
         program = pass("replicate", replicate::replicate, program);

@@ -71,7 +71,8 @@ fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix>
         }
         Change::Option { name, value } => {
             let at = report.primary.as_ref()?.place;
-            (vec![option::set(&statement(&at)?, name, value)?], Certainty::Sure)
+            let within = Statement::or_block(sources, at)?;
+            (vec![option::set(&within, name, value)?], Certainty::Sure)
         }
         Change::Handshake { at, side, relaxed } => {
             (vec![statement(at)?.handshake(*side, *relaxed)?], Certainty::Sure)

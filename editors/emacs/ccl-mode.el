@@ -52,7 +52,7 @@
 
 (defconst ccl-mode--options
   '("name" "protocol" "threads" "instances" "replication" "message_size" "alignment" "double_scratch" "reuse_resources"
-    "tags" "fuse" "auto_sync"))
+    "tags" "fuse" "auto_sync" "split_blocks"))
 
 (defconst ccl-mode--values '("Simple" "LL" "interleaved" "none" "before" "after" "both"))
 

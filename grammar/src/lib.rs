@@ -235,6 +235,7 @@ pub const WORDS: &[Word] = &[
     word(Kind::Option, "tags", "numbers with names, for the manifest"),
     word(Kind::Option, "fuse", "whether operations are joined if that saves work"),
     word(Kind::Option, "auto_sync", "whether synchronization inside thread blocks is inferred"),
+    word(Kind::Option, "split_blocks", "whether long thread blocks are continued in further ones"),
     word(Kind::Value, "Simple", "no packets"),
     word(Kind::Value, "LL", "packets in scratch, which carry their own signal"),
     word(Kind::Value, "interleaved", "the copies of each item are next to each other"),

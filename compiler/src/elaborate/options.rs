@@ -62,6 +62,9 @@ impl<'a> Eval<'_, 'a> {
             (OptionName::AutoSync, OptionValue::Value(value)) => {
                 options.auto_sync = self.boolean(value)?
             }
+            (OptionName::SplitBlocks, OptionValue::Value(value)) => {
+                options.split_blocks = self.boolean(value)?
+            }
             (OptionName::MessageSize, OptionValue::Bytes { from, to, inclusive }) => {
                 options.min_message_size = self.bytes(from.as_ref())?;
                 options.max_message_size = match self.bytes(to.as_ref())? {
@@ -94,7 +97,8 @@ impl<'a> Eval<'_, 'a> {
                 | OptionName::ReuseResources
                 | OptionName::Tags
                 | OptionName::Fuse
-                | OptionName::AutoSync,
+                | OptionName::AutoSync
+                | OptionName::SplitBlocks,
                 OptionValue::Value(_)
                 | OptionValue::Word(_)
                 | OptionValue::Bytes { .. }

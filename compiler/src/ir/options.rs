@@ -5,6 +5,9 @@ use crate::source::Place;
 /// The most threads that a block can have on a GPU.
 pub const MOST_THREADS: u32 = 1024;
 
+/// The most operations of a thread block that MSCCL++'s executor runs, those in pipelines included.
+pub const MOST_OPS: usize = 64;
+
 /// How packets are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Protocol {
@@ -58,6 +61,8 @@ pub struct Options {
     pub fuse: bool,
     /// Whether synchronization inside blocks is inferred.
     pub auto_sync: bool,
+    /// Whether blocks with more operations than the executor runs are continued in further blocks.
+    pub split_blocks: bool,
 }
 
 impl Default for Options {
@@ -78,6 +83,7 @@ impl Default for Options {
             tags: Vec::new(),
             fuse: true,
             auto_sync: true,
+            split_blocks: false,
         }
     }
 }

@@ -15,11 +15,15 @@ pub(super) struct Statement<'a> {
 
 impl<'a> Statement<'a> {
     pub(super) fn new(sources: &'a SourceMap, place: Place) -> Option<Statement<'a>> {
+        Statement::or_block(sources, place).filter(|statement| statement.text.ends_with(';'))
+    }
+
+    /// The statement or the block at a place of a file that is not the library's.
+    pub(super) fn or_block(sources: &'a SourceMap, place: Place) -> Option<Statement<'a>> {
         let Place::Source(span) = place else { return None };
         let file = sources.files.lookup(span.file)?;
-        let text = file.slice(span);
-        let own = !file.name.starts_with(LIBRARY) && text.ends_with(';');
-        own.then_some(Statement { file, span, text })
+        let own = !file.name.starts_with(LIBRARY);
+        own.then(|| Statement { file, span, text: file.slice(span) })
     }
 
     /// The blanks at the beginning of its line, if it is the first on its line.

@@ -40,6 +40,7 @@ const OPTIONS: &[(&str, OptionName, Kind)] = &[
     ("tags", OptionName::Tags, Kind::Map),
     ("fuse", OptionName::Fuse, Kind::Truth),
     ("auto_sync", OptionName::AutoSync, Kind::Truth),
+    ("split_blocks", OptionName::SplitBlocks, Kind::Truth),
 ];
 
 /// Resolves the settings of an `options` block; `set` holds those that were given before.

@@ -375,6 +375,8 @@ pub enum OptionName {
     Fuse,
     /// `auto_sync`
     AutoSync,
+    /// `split_blocks`
+    SplitBlocks,
 }
 
 /// The value of an option.

@@ -315,6 +315,7 @@ pub const OPTION_NAMES: &[&str] = &[
     "tags",
     "fuse",
     "auto_sync",
+    "split_blocks",
 ];
 
 /// `name = value;` in an `options` block.

@@ -17,7 +17,7 @@ syntax match cclFunction '\<\(rank_at\|min\|max\|abs\|sum\|all\|any\|begun\|memo
 syntax match cclMethod '\.\zs\(len\|position\|contains\|step\|rev\)\ze\s*('
 syntax match cclOption
       \ '\<\(name\|protocol\|threads\|instances\|replication\|message_size\|alignment\|double_scratch\)\ze\s*=[^=]'
-syntax match cclOption '\<\(reuse_resources\|tags\|fuse\|auto_sync\)\ze\s*=[^=]'
+syntax match cclOption '\<\(reuse_resources\|tags\|fuse\|auto_sync\|split_blocks\)\ze\s*=[^=]'
 syntax match cclValue '=\s*\zs\(Simple\|LL\|interleaved\|none\|before\|after\|both\)\>'
 
 " Verbs are verbs where a statement begins, and names elsewhere.

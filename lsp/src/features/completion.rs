@@ -425,7 +425,7 @@ fn option_value(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionIte
     match name {
         "protocol" => ["Simple", "LL"].map(items::word).into(),
         "replication" => ["interleaved", "none"].map(items::word).into(),
-        "fuse" | "auto_sync" | "double_scratch" | "reuse_resources" => {
+        "fuse" | "auto_sync" | "split_blocks" | "double_scratch" | "reuse_resources" => {
             ["true", "false"].map(items::word).into()
         }
         _ => expression(scope, statement),

@@ -8,11 +8,10 @@
 use super::Limits;
 use super::findings::{Findings, Group, Site};
 use super::terms::Terms;
-use crate::diagnostic::{Code, Diagnostic};
-use crate::ir;
+use crate::diagnostic::{Change, Code, Diagnostic};
+use crate::ir::{self, MOST_OPS};
 use smallvec::SmallVec;
 
-const OPERATIONS: usize = 64;
 /// Channels of a kind that a block has room for.
 pub const CHANNELS_OF_BLOCK: usize = 16;
 /// Buffers of other ranks that a block has room for, for each kind of channel.
@@ -46,9 +45,13 @@ pub(super) fn rank(
         uses.begin(block_id);
         let count = ir::count_ops(&block.ops);
         let site = Site { rank: id, block: Some(block), origin: block.origin };
-        if count > OPERATIONS {
+        if count > MOST_OPS {
             let rule = (Code::E0801, "operations", Group::Place);
-            findings.add(rule, site, count as u64, || too_many_operations(&block.name, count));
+            let splits = findings.program.options.split_blocks;
+            let terms = findings.terms;
+            findings.add(rule, site, count as u64, || {
+                too_many_operations((terms, splits), &block.name, count)
+            });
         }
         ops(findings, site, rank, &block.ops, &mut uses);
         uses.report(findings, site, rank);
@@ -242,13 +245,26 @@ fn too_many_blocks(terms: Terms, count: usize, most: u32) -> Diagnostic {
         .help(terms.fewer_blocks())
 }
 
-fn too_many_operations(name: &str, count: usize) -> Diagnostic {
+fn too_many_operations((terms, splits): (Terms, bool), name: &str, count: usize) -> Diagnostic {
     let message = format!(
-        "block `{name}` has {count} operations; MSCCL++'s executor runs at most {OPERATIONS} in one block"
+        "block `{name}` has {count} operations; MSCCL++'s executor runs at most {MOST_OPS} in one block"
     );
-    Diagnostic::without_place(Code::E0801, message)
-        .note("the synchronization of its threads and the bodies of its pipelines count too")
-        .help("spread the steps over several blocks, and order them with semaphores")
+    let report = Diagnostic::without_place(Code::E0801, message)
+        .note("the synchronization of its threads and the bodies of its pipelines count too");
+    let by_hand = "spread the steps over several blocks, and order them with semaphores";
+    match (terms, splits) {
+        (Terms::Plan, _) => report.help(by_hand),
+        (Terms::Source, true) => report
+            .note("`split_blocks` cannot cut it: a pipeline is too long, or uses a channel or semaphore that is also used elsewhere in the block, or a barrier is used more than once")
+            .help(by_hand),
+        (Terms::Source, false) => {
+            let change = Change::Option { name: "split_blocks", value: "true" };
+            let report = report
+                .note("with `split_blocks` it is continued in further blocks, one after the other")
+                .help(change.title());
+            Diagnostic { change: Some(change), ..report }
+        }
+    }
 }
 
 fn too_many_channels(
