@@ -9,6 +9,7 @@ mod diff;
 mod idle;
 mod in_place;
 mod swap;
+mod unsolved;
 
 use crate::check::{self, limits};
 use crate::cuda::{self, Network};
@@ -405,9 +406,10 @@ pub fn verified(
             drop(checking);
             found.extend(contract::choose(&mut program, &open, checked, interrupt));
         }
-        Err(why) => {
+        Err(mut why) => {
+            let sharing = unsolved::share(&mut program, &mut why);
             found.push(*why);
-            found.extend(check::check(&program, interrupt));
+            found.extend(sharing.graded(check::check(&program, interrupt)));
         }
     }
     diagnostics.extend(found.into_iter().map(acceptable));
