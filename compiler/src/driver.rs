@@ -204,6 +204,10 @@ fn passed(
     }
     let sound = !has_errors(&diagnostics);
     if !sound && proof == Proof::Needed {
+        if is_plan && !interrupt.is_set() {
+            // What a statement asks of the executor in vain does not depend on what else is wrong.
+            diagnostics.extend(limits::in_transfers(&passed_through(passes, elaborated)));
+        }
         return (None, diagnostics);
     }
     let program = passed_through(passes, elaborated);
