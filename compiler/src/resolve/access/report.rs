@@ -71,7 +71,8 @@ impl Body<'_> {
 
     /// A buffer of another rank, in a function or procedure that takes no buffer of that name.
     fn not_given(&self, base: &Typed, field: &ast::Name) -> Diagnostic {
-        let (name, whole) = (&field.text, self.text(base.expr.span.to(field.span)));
+        let whole = self.with_parentheses(base.expr.span.to(field.span));
+        let (name, whole) = (&field.text, self.text(whole));
         let message = format!("no buffer is called `{name}` here");
         let report = Diagnostic::new(Code::E0208, field.span, message).note(
             "functions and procedures see only their parameters and the declarations of the file",
