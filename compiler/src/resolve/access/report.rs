@@ -208,6 +208,25 @@ pub(in crate::resolve) fn wrong_arity(
     Diagnostic::new(Code::E0205, span, message).and(declaration, "declared here")
 }
 
+/// For fewer `*` than a family has dimensions: its title and the edit that adds the others.
+pub(super) fn all_members(
+    name: &str,
+    takes: usize,
+    indices: &[ast::Index],
+) -> Option<(String, Edit)> {
+    let spans = indices.iter().map(|index| match index {
+        ast::Index::All(span) => Some(*span),
+        ast::Index::At(_) | ast::Index::Whole(_) | ast::Index::To(..) | ast::Index::From(..) => {
+            None
+        }
+    });
+    let last = *spans.collect::<Option<Vec<Span>>>()?.last()?;
+    let more = takes.checked_sub(indices.len())?;
+    let all = vec!["*"; takes].join(", ");
+    let edit = Edit { span: Span { start: last.end, ..last }, text: ", *".repeat(more) };
+    Some((format!("for all members, write `{name}[{all}]`"), edit))
+}
+
 /// `input` or `output` with more or fewer than one index.
 pub(super) fn one_dimension(name: &str, given: usize, span: Span) -> Diagnostic {
     let message = format!("`{name}` takes 1 index; {given} are given");
