@@ -9,6 +9,7 @@ mod diff;
 mod idle;
 mod in_place;
 mod swap;
+mod unsolved;
 
 use crate::check::{self, limits};
 use crate::cuda::{self, Network};
@@ -203,6 +204,10 @@ fn passed(
     }
     let sound = !has_errors(&diagnostics);
     if !sound && proof == Proof::Needed {
+        if is_plan && !interrupt.is_set() {
+            // What a statement asks of the executor in vain does not depend on what else is wrong.
+            diagnostics.extend(limits::in_transfers(&passed_through(passes, elaborated)));
+        }
         return (None, diagnostics);
     }
     let program = passed_through(passes, elaborated);
@@ -405,9 +410,10 @@ pub fn verified(
             drop(checking);
             found.extend(contract::choose(&mut program, &open, checked, interrupt));
         }
-        Err(why) => {
+        Err(mut why) => {
+            let sharing = unsolved::share(&mut program, &mut why);
             found.push(*why);
-            found.extend(check::check(&program, interrupt));
+            found.extend(sharing.graded(check::check(&program, interrupt)));
         }
     }
     diagnostics.extend(found.into_iter().map(acceptable));

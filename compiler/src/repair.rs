@@ -4,6 +4,7 @@
 //! edit of one of the author's files. Statements in the library or in plans get no fix, and neither do statements whose
 //! channels are not written with them. Fixes that exist already are left as they are.
 
+mod exchange;
 mod option;
 mod order;
 mod statement;
@@ -76,6 +77,9 @@ fn fix(sources: &SourceMap, report: &Diagnostic, change: &Change) -> Option<Fix>
         }
         Change::Handshake { at, side, relaxed } => {
             (vec![statement(at)?.handshake(*side, *relaxed)?], Certainty::Sure)
+        }
+        Change::Exchange { like, .. } => {
+            (vec![exchange::at_the_beginning(&statement(like)?)?], Certainty::Sure)
         }
         Change::Remove { at, .. } => (vec![statement(at)?.removed()], Certainty::Sure),
         Change::Repeat { at, more, .. } => (vec![statement(at)?.repeated(*more)], Certainty::Sure),

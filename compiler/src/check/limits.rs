@@ -25,7 +25,7 @@ mod terms;
 mod tests;
 
 use super::calls;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::ir;
 pub use blocks::{
     BUFFERS_OF_OPERATION, CHANNELS_OF_BLOCK, CHANNELS_OF_OPERATION, REMOTE_BUFFERS,
@@ -104,6 +104,19 @@ pub fn in_pipelines(program: &ir::Program) -> Vec<Diagnostic> {
         operations::in_pipelines(&mut findings, id, rank);
     }
     calls::told(&program.origins, findings.finish())
+}
+
+/// The transfers that the executor lacks or runs wrongly, whatever surrounds them: what is wrong with the synchronization
+/// of a program has no influence on them.
+#[must_use]
+pub fn in_transfers(program: &ir::Program) -> Vec<Diagnostic> {
+    let mut findings = findings::Findings::new(program);
+    for (id, rank) in program.ranks.entries() {
+        operations::in_transfers(&mut findings, id, rank);
+    }
+    let mut found = findings.finish();
+    found.retain(|report| report.code == Code::E0807 && report.severity == Severity::Error);
+    calls::told(&program.origins, found)
 }
 
 /// [`outcome`] for a caller that has one rank at a time: give it every rank, in order.

@@ -10,7 +10,8 @@
 //! 5. between blocks of one rank: a semaphore starts at a lower value; one block joins a barrier of the other, if the
 //!    program is then free of mistakes; a new semaphore, or a barrier where a group shares the work; or each block of a
 //!    family releases the next one;
-//! 6. a new signal and wait, over the channels of one access or the other.
+//! 6. a new signal and wait, over the channels of one access or the other, or, where a block has to know that others have
+//!    started, over those that it waits on later.
 //!
 //! For packets that race with those of the previous launch, doubling scratch comes first. Operations on an unbalanced
 //! counter are removed or repeated. A read of memory that nobody has written yet moves to a later place. Of data that
@@ -26,6 +27,7 @@
 mod apply;
 mod candidates;
 mod counts;
+mod exchange;
 mod memory;
 mod order;
 
@@ -138,6 +140,7 @@ fn orders_blocks(change: &Change) -> bool {
         | Change::Move { .. }
         | Change::Option { .. }
         | Change::Handshake { .. }
+        | Change::Exchange { .. }
         | Change::Remove { .. }
         | Change::Repeat { .. }
         | Change::Answer { .. }
@@ -343,6 +346,7 @@ impl Demand {
             | Change::Move { .. }
             | Change::Option { .. }
             | Change::Handshake { .. }
+            | Change::Exchange { .. }
             | Change::Repeat { .. }
             | Change::Answer { .. }
             | Change::Release { .. } => Demand::Nothing,

@@ -269,7 +269,7 @@ pub(crate) struct Run {
     /// The maximum amount of memory to use
     #[arg(long, value_name = "BYTES", default_value = "4GiB")]
     pub(crate) max_memory: String,
-    /// Run even if races, deadlocks or a wrong result were found
+    /// Run even if the checks refuse the program, or its target cannot run it
     #[arg(long)]
     pub(crate) unproved: bool,
 }

@@ -213,6 +213,18 @@ impl BuildInput {
         program.filter(|_| !broken || proof == Proof::Reported)
     }
 
+    /// Whether the target can run the program in its final form; what it cannot do is then in `reporter`.
+    pub(crate) fn fits<T>(
+        &self,
+        reporter: &mut Reporter,
+        lowered: &T,
+        lowering: &Lowering<T>,
+    ) -> bool {
+        let mut found = (lowering.limits)(lowered, self.target);
+        found.retain(|report| report.severity != Severity::Note);
+        !reporter.add_new(found)
+    }
+
     /// The reports about a target's limits, each with the number of ranks from which on the limit is exceeded.
     fn explained(&self, ranks: usize, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let (unit, target, interrupt) = (&self.loaded.unit, self.target, Interrupt::default());

@@ -12,7 +12,7 @@ type Lower<T> = fn(&Unit, ProgramId, &Settings, Proof, &Interrupt) -> (Option<T>
 /// How a program gets its final form `T`, and the check that this form is within the limits of what runs it.
 pub(crate) struct Lowering<T> {
     pub(super) lower: Lower<T>,
-    limits: fn(&T, Target) -> Vec<Diagnostic>,
+    pub(super) limits: fn(&T, Target) -> Vec<Diagnostic>,
 }
 
 impl Lowering<Lowered> {

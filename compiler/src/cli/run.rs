@@ -87,7 +87,9 @@ fn lowered<T>(
     inside: fn(&T) -> &Program,
 ) -> Result<Option<Program>, Failure> {
     let found = build::lowered(reporter, &run.elaboration, proof, &run.file, lowering)?;
-    Ok(found.map(|(_, lowered)| driver::runnable(inside(&lowered))))
+    let Some((input, lowered)) = found else { return Ok(None) };
+    let runs = input.fits(reporter, &lowered, lowering) || run.unproved;
+    Ok(runs.then(|| driver::runnable(inside(&lowered))))
 }
 
 fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> {

@@ -56,6 +56,13 @@ pub enum Change {
         /// Whether the handshake has to order execution only.
         relaxed: bool,
     },
+    /// A block begins with a relaxed signal and wait, over the channels of a wait that it has.
+    Exchange {
+        /// The name of the block or family.
+        block: String,
+        /// The wait.
+        like: Place,
+    },
     /// A statement is removed.
     Remove {
         /// Its verb.
@@ -191,6 +198,9 @@ impl Change {
                 let enough = if *relaxed { "; `relaxed` is enough" } else { "" };
                 format!("signal and wait over its channels {} it{enough}", side.word())
             }
+            Change::Exchange { block, .. } => format!(
+                "signal and wait at the beginning of `{block}`, over the channels that it waits on later; `relaxed` is enough"
+            ),
             Change::Remove { verb, .. } => format!("remove the `{verb}`"),
             Change::Repeat { verb, more: 1, .. } => format!("`{verb}` once more"),
             Change::Repeat { verb, more, .. } => format!("`{verb}` {more} times more"),
@@ -243,6 +253,7 @@ impl Change {
             Change::Move { what, past, .. } => vec![*what, *past],
             Change::Option { .. }
             | Change::Handshake { .. }
+            | Change::Exchange { .. }
             | Change::Repeat { .. }
             | Change::Answer { .. }
             | Change::Release { .. }
@@ -261,6 +272,9 @@ impl Change {
             Change::Repeat { verb, at, .. } => vec![(*at, format!("`{verb}` here again"))],
             Change::Answer { verb, at, side } => {
                 vec![(*at, format!("`{verb}` {} this", side.word()))]
+            }
+            Change::Exchange { block, like } => {
+                vec![(*like, format!("`{block}` waits on them here"))]
             }
             Change::Release { after, .. } => vec![(*after, "release it after this".to_owned())],
             Change::Initial { at, before, .. } => {

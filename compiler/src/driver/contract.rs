@@ -218,7 +218,6 @@ fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a Collective>) -> Diagn
 fn never_in_place(name: &str) -> Diagnostic {
     let message = format!("`{name}` has no in-place form: what the outputs hold is not checked");
     Diagnostic::without_place(Code::N0901, message)
-        .note("input and output are assumed to be separate")
 }
 
 fn misfit(program: &ir::Program) -> Diagnostic {

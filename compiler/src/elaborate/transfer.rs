@@ -504,7 +504,8 @@ fn no_way(
         (Some(_), None) => report
             .label("this names no channel on this rank")
             .and(span, format!("on rank {}", peer.0))
-            .help("a family has members only for the indices that its declaration lists"),
+            .note("a family has members only for the indices that its declaration lists")
+            .help("write the statement in a `for` over that list, `for q in .. { .. via c[q]; }`: a rank without the channel then has no such statement"),
         (None, _) => report.help("name it with `via`"),
     }
 }

@@ -128,7 +128,7 @@ impl<'a> Statement<'a> {
     }
 
     /// The channels that it names: after `via`, or after the verb of a signal or a wait.
-    fn via(&self) -> Option<&'a str> {
+    pub(super) fn via(&self) -> Option<&'a str> {
         let tokens = self.tokens();
         let names = |token: &Token| matches!(token.kind, Kind::Via | Kind::Signal | Kind::Wait);
         let via = tokens.iter().position(names)?;

@@ -16,7 +16,7 @@ use crate::source::Span;
 use crate::syntax::ast;
 use crate::syntax::ast::RangeKind;
 pub(super) use report::wrong_arity;
-use report::{extent_of_family, extent_of_list, one_dimension};
+use report::{all_members, extent_of_family, extent_of_list, one_dimension};
 
 impl Body<'_> {
     /// `base[indices]`
@@ -192,7 +192,11 @@ impl Body<'_> {
                 span,
                 declaration.span,
             );
-            self.report_arity(report);
+            let all = all_members(&declaration.name, declaration.arity, indices);
+            self.report_arity(match all {
+                Some((title, edit)) => report.fix(title, vec![edit]),
+                None => report,
+            });
         }
     }
 
@@ -206,6 +210,17 @@ impl Body<'_> {
             Some(known) => {
                 let again = report.primary.map(|at| Label { text: "and here".to_owned(), ..at });
                 known.secondary.extend(again);
+                known.fix = match (known.fix.take(), report.fix) {
+                    (Some(mut fix), Some(more)) => {
+                        fix.edits.extend(more.edits);
+                        Some(fix)
+                    }
+                    // An edit of some of the uses would not be a fix.
+                    (fix, _) => {
+                        known.helps.extend(fix.map(|fix| fix.title));
+                        None
+                    }
+                };
             }
             None => self.report(report),
         }

@@ -43,14 +43,14 @@ impl Body<'_> {
         if let Some((owner, field)) = owner
             && matches!(known, [Ty::Int | Ty::Rank, Ty::Chunk | Ty::Buffer])
         {
-            let whole = left.expr.span.to(owner);
+            let whole = self.with_parentheses(left.expr.span.to(owner));
             self.report(field_of_a_part(field, whole, [self.text(whole), self.text(owner)]));
             return self.error(span);
         }
         if let Some(instead) = logical(op)
             && known == [Ty::Bool, Ty::Bool]
         {
-            self.report(bits_of_truth_values(op, instead, &left, &right));
+            self.report(bits_of_truth_values(op, instead, span));
             return self.error(span);
         }
         // The mistake on one side has been reported, and the other side may fit what was meant.
@@ -64,6 +64,26 @@ impl Body<'_> {
         }
         let (left, right) = (Box::new(left.expr), Box::new(right.expr));
         self.typed(ExprKind::Binary(op, left, right), span, ty)
+    }
+
+    /// A span that begins or ends inside parentheses, with these: the span of an expression in parentheses is without
+    /// them. They are left out if there is a comment in between.
+    pub(super) fn with_parentheses(&self, span: Span) -> Span {
+        let Some(file) = self.file() else { return span };
+        let inside = file.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        let (closed, opened) = unmatched(inside);
+        let (mut start, mut end) = (span.start as usize, span.end as usize);
+        for _ in 0..closed {
+            let before = file.text.get(..start).and_then(|text| text.trim_end().strip_suffix('('));
+            let Some(before) = before else { return span };
+            start = before.len();
+        }
+        for _ in 0..opened {
+            let rest = file.text.get(end..).unwrap_or_default();
+            let Some(behind) = rest.trim_start().strip_prefix(')') else { return span };
+            end += rest.len() - behind.len();
+        }
+        Span { start: start as u32, end: end as u32, ..span }
     }
 
     /// One or both sides of an operator have a type that it does not take.
@@ -203,6 +223,20 @@ fn logical(op: BinaryOp) -> Option<&'static str> {
     pairs.into_iter().find(|(bits, _)| *bits == op).map(|(_, logical)| logical)
 }
 
+/// How many parentheses of a text are closed in it only, and how many are opened in it only.
+fn unmatched(text: &str) -> (usize, usize) {
+    let mut at = (0, 0);
+    for letter in text.chars() {
+        at = match (letter, at) {
+            ('(', (closed, opened)) => (closed, opened + 1),
+            (')', (closed, 0)) => (closed + 1, 0),
+            (')', (closed, opened)) => (closed, opened - 1),
+            (_, at) => at,
+        };
+    }
+    at
+}
+
 /// For `p.output` or `p.output[0]`: the span of the `p`, and the field.
 fn owner(expr: &ast::Expr) -> Option<(Span, &ast::Name)> {
     let buffer = if let ast::ExprKind::Index(buffer, _) = &expr.kind { buffer } else { expr };
@@ -221,8 +255,7 @@ fn field_of_a_part(field: &ast::Name, whole: Span, [all, part]: [String; 2]) -> 
     Diagnostic::new(Code::E0204, field.span, message).guess(title, edits)
 }
 
-fn bits_of_truth_values(op: BinaryOp, instead: &str, left: &Typed, right: &Typed) -> Diagnostic {
-    let span = left.expr.span.to(right.expr.span);
+fn bits_of_truth_values(op: BinaryOp, instead: &str, span: Span) -> Diagnostic {
     let message = format!("`{}` takes numbers, and these are Booleans", symbol(op));
     Diagnostic::new(Code::E0204, span, message)
         .help(format!("Booleans are combined with `{instead}`"))

@@ -382,6 +382,73 @@ fn a_plan_is_held_to_the_collective_that_it_names() {
     says(&ends(verify(&|_| (), "-D ranks=3"), 1).stderr, &["E0314", "has `ranks` = 3"]);
 }
 
+/// A plan of a collective that the library does not have, in place.
+const OWN: &str = "
+collective allreduce(ranks: int) {
+    input[2];
+    output[2];
+    in_place { input = output; }
+    ensures for c in 0..2 { output[c] == reduce(r in 0..ranks: r.input[c]) }
+}
+
+program p(ranks: int = 4) {
+    collective allreduce(ranks, in_place = true);
+    channel mem[q in peers] = memory(q);
+    block main {
+        signal mem[*] relaxed;
+        wait mem[*] relaxed;
+        if rank < 2 {
+            reduce output[rank], (q in peers: q.output[rank]) -> output[rank] via mem[*];
+            put output[rank] -> (q in peers: q.output[rank]) via mem[*];
+        }
+        signal mem[*];
+        wait mem[*];
+    }
+}
+";
+
+/// The same for buffers of different sizes.
+const OWN_PART: &str = "
+collective own(ranks: int) {
+    input[2];
+    output[2 * ranks];
+    in_place { input = output[2 * rank..+2]; }
+    ensures for r in 0..ranks, c in 0..2 { output[2 * r + c] == r.input[c] }
+}
+
+program p(ranks: int = 2) {
+    collective own(ranks, in_place = true);
+    channel mem[q in peers] = memory(q);
+    block main {
+        signal mem[*] relaxed;
+        wait mem[*] relaxed;
+        put output[2 * rank..+2] -> (q in peers: q.output[2 * rank..+2]) via mem[*];
+        signal mem[*];
+        wait mem[*];
+    }
+}
+";
+
+#[test]
+fn a_collective_of_ones_own_is_in_place_in_its_plan_too() {
+    let folder = Folder::with("a.ccl", OWN);
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    let run = ends(folder.cclc("verify a.json"), 0);
+    says(&run.stderr, &["note[N0901]", "they are the same memory", "cclc: 1 note"]);
+    // What one block reads from the input, another one writes to the output, which is the same memory.
+    let other = "    block other { copy input[1] -> output[0]; }\n}\n";
+    let racing = OWN.trim_end().strip_suffix('}').unwrap().to_owned() + other;
+    folder.write("b.ccl", &racing);
+    says(&ends(folder.cclc("build b.ccl -o b.json --unproved"), 1).stderr, &["error[E0501]"]);
+    says(&ends(folder.cclc("verify b.json"), 1).stderr, &["note[N0901]", "error[E0501]"]);
+    // Nobody says where the input is in a larger output.
+    folder.write("a.ccl", OWN_PART);
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    let run = ends(folder.cclc("verify a.json"), 0);
+    says(&run.stderr, &["note[N0901]", "nothing says where", "warning[E0520]"]);
+    says(&run.stderr, &["if the input lies there, this is no mistake"]);
+}
+
 const COUNTED: &str = "
 use std::collectives::alltoallv;
 

@@ -126,6 +126,40 @@ fn a_run_that_goes_wrong_says_where_and_can_be_had_again() {
     says(&run.stderr, &["error[E0905]: block `main` of rank ", "'s signal on `mem["]);
 }
 
+/// A program that is right, and that no plan can say.
+const KEPT: &str = "
+use std::collectives::allreduce;
+use std::patterns::{handshake, meet};
+
+program p(ranks: int = 4) {
+    collective allreduce(ranks, in_place = true);
+    channel nvls = switch(0..ranks, input);
+    channel mem[q in peers] = memory(q);
+
+    block main {
+        handshake(mem);
+        reduce nvls.input[rank] -> input[rank];
+        put input[rank] -> (q in peers: q.input[rank]) via mem[*];
+        meet(mem);
+    }
+}
+";
+
+#[test]
+fn what_its_target_cannot_do_is_not_run() {
+    let folder = Folder::with("a.ccl", KEPT);
+    for words in ["run a.ccl", "run a.ccl --target executor"] {
+        let run = ends(folder.cclc(words), 1);
+        says(&run.stderr, &["error[E0807]"]);
+        assert_eq!(run.stdout, "");
+    }
+    let run = ends(folder.cclc("run a.ccl --unproved"), 1);
+    says(&run.stderr, &["error[E0807]"]);
+    says(&run.stdout, &["\nright: "]);
+    says(&ends(folder.cclc("run a.ccl --checks proof"), 0).stderr, &["warning[E0807]"]);
+    assert_eq!(ends(folder.cclc("run a.ccl --target cuda"), 0).stderr, "");
+}
+
 #[test]
 fn a_size_is_rounded_up_before_it_is_refused() {
     // The smallest size that it serves is two chunks of 16 bytes.

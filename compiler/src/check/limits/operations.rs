@@ -180,6 +180,19 @@ pub(super) fn in_pipelines(findings: &mut Findings<'_>, id: ir::RankId, rank: &i
     }
 }
 
+/// Of all conditions only those on a transfer's operands and channel.
+pub(super) fn in_transfers(findings: &mut Findings<'_>, id: ir::RankId, rank: &ir::Rank) {
+    for block in &rank.blocks {
+        let bodies = block.ops.iter().filter_map(ir::Op::pipeline).flat_map(|within| &within.body);
+        for op in block.ops.iter().chain(bodies) {
+            if let Some(transfer) = op.transfer() {
+                let site = Site { rank: id, block: Some(block), origin: op.origin };
+                self::transfer(findings, site, transfer);
+            }
+        }
+    }
+}
+
 fn count(operands: &[ir::Operand], of: fn(&ir::Operand) -> bool) -> usize {
     operands.iter().filter(|operand| of(operand)).count()
 }

@@ -5,6 +5,7 @@
 //! node.
 
 use super::findings::{Findings, Group, Site, place_at};
+use super::terms::Terms;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 
@@ -38,8 +39,9 @@ pub(super) fn rank(findings: &mut Findings<'_>, id: ir::RankId, rank: &ir::Rank)
         if chunks == 0 {
             let place = findings.program.collective.place;
             let rule = (Code::E0811, name, Group::Program);
-            findings
-                .add(rule, site(None), 0, || place_at(no_chunks(id, name), place, String::new()));
+            let from_source = findings.terms == Terms::Source;
+            let told = || place_at(no_chunks(id, name, from_source), place, String::new());
+            findings.add(rule, site(None), 0, told);
         }
     }
     if rank.blocks.is_empty() {
@@ -75,10 +77,16 @@ fn uneven_scratch(one: u32, other: u32) -> Diagnostic {
         .help("give all ranks the largest `scratch_chunks`")
 }
 
-fn no_chunks(rank: ir::RankId, buffer: &str) -> Diagnostic {
-    Diagnostic::without_place(Code::E0811, format!("rank {} has no {buffer}", rank.0))
-        .note("MSCCL++'s executor divides by the number of chunks of both buffers")
-        .help(format!("give every rank at least one chunk of `{buffer}`, used or not"))
+fn no_chunks(rank: ir::RankId, buffer: &str, from_source: bool) -> Diagnostic {
+    let report = Diagnostic::without_place(Code::E0811, format!("rank {} has no {buffer}", rank.0))
+        .note("MSCCL++'s executor divides by the number of chunks of both buffers, whatever the plan does with them")
+        .help(format!(
+            "give every rank at least one chunk of `{buffer}`: the program need not use it, and the collective need promise nothing of it"
+        ));
+    match from_source {
+        true => report.help("or write kernels, which have no such limit: `--emit cuda`"),
+        false => report,
+    }
 }
 
 fn no_blocks(rank: ir::RankId) -> Diagnostic {

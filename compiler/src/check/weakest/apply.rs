@@ -28,6 +28,7 @@ pub(super) fn apply(program: &Program, change: &Change) -> Option<Program> {
         Change::Handover(handover) => return order::hand_over(changed, handover),
         Change::Relay { family, .. } => return order::relay(changed, family),
         Change::Barrier { first, second } => return order::meet(changed, *first, *second),
+        Change::Exchange { like, .. } => return exchange(changed, *like),
         Change::Attend { barrier, block } => return order::attend(changed, *barrier, block),
         Change::Join { .. }
         | Change::Strong { .. }
@@ -199,6 +200,24 @@ impl Context<'_> {
         // An operation left over has no statement in this list to move past.
         held.is_empty().then_some(list)
     }
+}
+
+/// Adds a relaxed signal and wait at the beginning of every block that runs a certain wait, over the same channels. None
+/// where a block runs it more than once: what is repeated may have other channels each time.
+fn exchange(mut program: Program, like: Place) -> Option<Program> {
+    let Program { ranks, origins, .. } = &mut program;
+    let mut done = false;
+    for block in ranks.iter_mut().flat_map(|rank| rank.blocks.iter_mut()) {
+        let mut waits = block.ops.iter().filter(|op| origins.place(op.origin) == like);
+        let Some(op) = waits.next() else { continue };
+        let (Action::Wait(wait), None) = (&op.action, waits.next()) else { return None };
+        let both = Signal { channels: wait.channels.clone(), relaxed: true };
+        let new = |action| Op { action, origin: op.origin, sync: None };
+        let added = [new(Action::Signal(both.clone())), new(Action::Wait(both))];
+        block.ops.splice(0..0, added);
+        done = true;
+    }
+    done.then_some(program)
 }
 
 /// Makes a signal or wait strong; says whether it was relaxed.

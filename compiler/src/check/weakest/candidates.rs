@@ -2,7 +2,7 @@
 
 use super::super::event_graph::{EventGraph, Line, Moment, Run};
 use super::super::nearest;
-use super::{counts, memory, order};
+use super::{counts, exchange, memory, order};
 use crate::diagnostic::change::{Change, Side};
 use crate::diagnostic::witness::{Agent, Event, Finding, Race};
 use crate::diagnostic::{Code, Diagnostic};
@@ -107,6 +107,7 @@ fn of_race(graph: &EventGraph, code: Code, race: &Race) -> Vec<Change> {
         changes.push(Change::Handshake { at, side: Side::Before, relaxed });
     }
     if code == Code::E0510 {
+        changes.extend(exchange::of_start(graph, RankId(race.memory.rank), second));
         changes.extend(order::of_start(graph, RankId(race.memory.rank), second));
     }
     changes

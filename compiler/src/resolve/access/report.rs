@@ -71,7 +71,8 @@ impl Body<'_> {
 
     /// A buffer of another rank, in a function or procedure that takes no buffer of that name.
     fn not_given(&self, base: &Typed, field: &ast::Name) -> Diagnostic {
-        let (name, whole) = (&field.text, self.text(base.expr.span.to(field.span)));
+        let whole = self.with_parentheses(base.expr.span.to(field.span));
+        let (name, whole) = (&field.text, self.text(whole));
         let message = format!("no buffer is called `{name}` here");
         let report = Diagnostic::new(Code::E0208, field.span, message).note(
             "functions and procedures see only their parameters and the declarations of the file",
@@ -205,6 +206,25 @@ pub(in crate::resolve) fn wrong_arity(
         format!("`{name}` takes {}; {given} {is} given", counted(takes, "index", "indices"))
     };
     Diagnostic::new(Code::E0205, span, message).and(declaration, "declared here")
+}
+
+/// For fewer `*` than a family has dimensions: its title and the edit that adds the others.
+pub(super) fn all_members(
+    name: &str,
+    takes: usize,
+    indices: &[ast::Index],
+) -> Option<(String, Edit)> {
+    let spans = indices.iter().map(|index| match index {
+        ast::Index::All(span) => Some(*span),
+        ast::Index::At(_) | ast::Index::Whole(_) | ast::Index::To(..) | ast::Index::From(..) => {
+            None
+        }
+    });
+    let last = *spans.collect::<Option<Vec<Span>>>()?.last()?;
+    let more = takes.checked_sub(indices.len())?;
+    let all = vec!["*"; takes].join(", ");
+    let edit = Edit { span: Span { start: last.end, ..last }, text: ", *".repeat(more) };
+    Some((format!("for all members, write `{name}[{all}]`"), edit))
 }
 
 /// `input` or `output` with more or fewer than one index.
