@@ -57,6 +57,7 @@ fn clean_files() -> Vec<Trial> {
         "../stdlib/ccl",
         "../stdlib/ccl/algorithms",
         "../examples",
+        "../examples/algorithms",
         "../examples/mscclpp",
         "../examples/mscclpp/unit_tests",
         "../examples/systems",

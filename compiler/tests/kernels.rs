@@ -35,6 +35,8 @@ const NETWORKED: &[(&str, i64)] = &[
     ("../examples/allgather_push_2d.ccl", 4),
     ("../examples/allgather_push_2d.ccl", 6),
     ("../examples/alltoall_three_step.ccl", 4),
+    ("../examples/algorithms/allreduce_tree_nodes.ccl", 4),
+    ("../examples/algorithms/alltoallv_nodes.ccl", 4),
     ("../stdlib/ccl/algorithms/allgather_nodes.ccl", 4),
     ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", 4),
     ("../stdlib/ccl/algorithms/allreduce_nodes.ccl", 4),
@@ -65,6 +67,10 @@ const FORMULAIC: &[(&str, i64, i64)] = &[
     ("../examples/alltoall_three_step.ccl", 9, 3),
     ("../examples/alltoall_three_step.ccl", 12, 4),
     ("../examples/hierarchical_allreduce.ccl", 9, 3),
+    ("../examples/algorithms/allgather_pat.ccl", 7, 7),
+    ("../examples/algorithms/reducescatter_pat.ccl", 7, 7),
+    ("../examples/algorithms/allreduce_tree_nodes.ccl", 6, 2),
+    ("../examples/algorithms/allreduce_rabenseifner.ccl", 6, 6),
     ("../examples/mscclpp/default_algos_allreduce_multi_nodes.ccl", 6, 3),
     ("../examples/mscclpp/default_algos_reducescatter_multi_nodes.ccl", 6, 2),
     ("../examples/mscclpp/multi_node_allgather_pkt.ccl", 9, 3),
@@ -74,6 +80,17 @@ const FORMULAIC: &[(&str, i64, i64)] = &[
     ("../examples/systems/allgather_low_latency.ccl", 12, 4),
     ("../examples/systems/allreduce_binomial_tree.ccl", 11, 11),
     ("../examples/systems/alltonext.ccl", 9, 3),
+];
+
+/// Programs some of whose numbers follow no formula and are in tables, with their numbers of ranks and of ranks in a node.
+const TABULAR: &[(&str, i64, i64)] = &[
+    ("../examples/algorithms/allreduce_bucket.ccl", 8, 8),
+    ("../examples/algorithms/allreduce_double_tree.ccl", 7, 7),
+    ("../examples/algorithms/allreduce_rabenseifner.ccl", 7, 7),
+    ("../examples/algorithms/allreduce_swing.ccl", 16, 16),
+    ("../examples/algorithms/allreduce_tree_nodes.ccl", 15, 3),
+    ("../examples/algorithms/alltoallv_nodes.ccl", 8, 4),
+    ("../examples/algorithms/broadcast_spanning_trees.ccl", 8, 8),
 ];
 
 fn main() {
@@ -118,8 +135,19 @@ fn main() {
             trials.push(Trial::test(name, move || by_formulas(&subject)));
         }
     }
+    for (file, ranks, ranks_per_node) in TABULAR {
+        let settings = [("ranks", *ranks), ("ranks_per_node", *ranks_per_node)];
+        let subject = subject(&manifest(file), None, &settings);
+        let name = format!("tables/{}/{ranks}", stem(Path::new(file)));
+        trials.push(Trial::test(name, move || by_tables(&subject)));
+    }
     trials.push(Trial::test("formulas/library", || no_tables("../stdlib/ccl/algorithms", 50)));
-    for (name, least) in [("examples", 15), ("examples/mscclpp", 50), ("examples/systems", 5)] {
+    for (name, least) in [
+        ("examples", 15),
+        ("examples/algorithms", 6),
+        ("examples/mscclpp", 50),
+        ("examples/systems", 5),
+    ] {
         let folder = format!("../{name}");
         trials.push(Trial::test(format!("formulas/{name}"), move || no_tables(&folder, least)));
     }
@@ -199,10 +227,22 @@ fn by_formulas(subject: &Subject) -> Result<(), Failed> {
     clean(&check, Run { launches: 2, ..PLAIN })
 }
 
-/// No program of a folder has a table, for few ranks or many; at least `least` programs are looked at.
+/// There is a table of numbers, and what it says is right.
+fn by_tables(subject: &Subject) -> Result<(), Failed> {
+    if !build::source(subject, "program")?.contains("CCL_TABLE") {
+        return Err(Failed::from("there is a formula for every number"));
+    }
+    let built = build::build(subject, Proof::Needed)?;
+    let check = build::compile(&built, Sanitizer::Thread, "1", "1")?;
+    clean(&check, Run { launches: 2, ..PLAIN })
+}
+
+/// No program of a folder has a table, for few ranks or many, except for those in `TABULAR`; at least `least` programs are
+/// looked at.
 fn no_tables(name: &str, least: usize) -> Result<(), Failed> {
     let mut seen = 0;
-    for file in ccl_files(&manifest(name)) {
+    let is_tabular = |file: &Path| TABULAR.iter().any(|(known, _, _)| manifest(known) == file);
+    for file in ccl_files(&manifest(name)).into_iter().filter(|file| !is_tabular(file)) {
         for program in programs(&fs::read_to_string(&file)?) {
             for (ranks, ranks_per_node) in [(6, 6), (16, 8), (40, 8)] {
                 let settings = [("ranks", ranks), ("ranks_per_node", ranks_per_node)];

@@ -18,6 +18,14 @@ const RANKS: [u32; 9] = [2, 3, 4, 7, 8, 12, 13, 14, 16];
 /// Programs that the executor cannot run from a certain number of ranks on: file, first such number, code.
 const TOO_LARGE: [(&str, u32, &str); 1] = [("allgather_ring", 14, "E0801")];
 
+/// The folders of the examples that are checked with their defaults.
+const EXAMPLES: [&str; 4] = [
+    "../examples",
+    "../examples/algorithms",
+    "../examples/mscclpp",
+    "../examples/mscclpp/unit_tests",
+];
+
 #[test]
 fn every_program_of_the_language_compiles() {
     let scratch = tempfile::tempdir().unwrap();
@@ -61,7 +69,7 @@ fn every_algorithm_of_the_library_is_right_at_every_number_of_ranks() {
 
 #[test]
 fn every_example_is_accepted() {
-    for folder in ["../examples", "../examples/mscclpp", "../examples/mscclpp/unit_tests"] {
+    for folder in EXAMPLES {
         for file in ccl_files(&manifest(folder)) {
             let text = std::fs::read_to_string(&file).unwrap();
             for program in programs(&text) {
@@ -74,7 +82,7 @@ fn every_example_is_accepted() {
 #[test]
 fn every_algorithm_among_the_examples_is_right_at_many_numbers_of_ranks() {
     let own_sizes = ["custom_collectives"];
-    let folders = ["../examples", "../examples/systems"];
+    let folders = ["../examples", "../examples/algorithms", "../examples/systems"];
     for file in folders.iter().flat_map(|folder| ccl_files(&manifest(folder))) {
         if own_sizes.iter().any(|name| file.ends_with(format!("{name}.ccl"))) {
             continue;

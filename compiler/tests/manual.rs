@@ -48,11 +48,12 @@ const PROJECT: [&str; 11] = [
 ];
 
 /// Folders with programs that other tests compile; fragments on pages may come from these.
-const COMPILED: [&str; 6] = [
+const COMPILED: [&str; 7] = [
     "compiler/tests/language",
     "compiler/tests/decompiled",
     "stdlib/ccl/algorithms",
     "examples",
+    "examples/algorithms",
     "examples/mscclpp",
     "examples/systems",
 ];

@@ -79,12 +79,16 @@ const FAR: &[(&str, bool)] = &[
     ("../examples/allgather_push_2d.ccl", true),
     ("../examples/allgather_push_3d.ccl", true),
     ("../examples/hierarchical_allreduce.ccl", true),
+    ("../examples/algorithms/allreduce_tree_nodes.ccl", true),
+    ("../examples/algorithms/alltoallv_nodes.ccl", true),
     ("../examples/mscclpp/default_algos_allgather_multi_nodes.ccl", true),
     ("../examples/mscclpp/default_algos_allreduce_multi_nodes.ccl", true),
     ("../examples/mscclpp/default_algos_reducescatter_multi_nodes.ccl", true),
     ("../stdlib/ccl/algorithms/allgather_ring.ccl", false),
     ("../stdlib/ccl/algorithms/reducescatter_ring.ccl", false),
     ("../stdlib/ccl/algorithms/allreduce_ring.ccl", false),
+    ("../examples/algorithms/allreduce_double_tree.ccl", false),
+    ("../examples/algorithms/allreduce_rabenseifner.ccl", false),
 ];
 
 /// Programs for several nodes, with two ranks in each and so many nodes that blocks are shared by several peers; or

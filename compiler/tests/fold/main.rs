@@ -19,6 +19,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The folders of the programs.
+const FOLDERS: [&str; 5] =
+    ["stdlib/ccl/algorithms", "examples", "examples/algorithms", "examples/mscclpp", "benches"];
+
 /// Programs with more operations are left to other tests.
 const MOST: usize = 800;
 
@@ -273,7 +277,7 @@ fn root() -> PathBuf {
 
 fn paths() -> Vec<PathBuf> {
     let mut paths = Vec::new();
-    for folder in ["stdlib/ccl/algorithms", "examples", "examples/mscclpp", "benches"] {
+    for folder in FOLDERS {
         for entry in fs::read_dir(root().join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|name| name == "ccl") {

@@ -15,9 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The folders of the programs.
-const FOLDERS: [&str; 7] = [
+const FOLDERS: [&str; 8] = [
     "../stdlib/ccl/algorithms",
     "../examples",
+    "../examples/algorithms",
     "../examples/systems",
     "../examples/mscclpp",
     "../examples/mscclpp/unit_tests",
