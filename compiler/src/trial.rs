@@ -76,6 +76,11 @@ fn is_open(report: &Diagnostic) -> bool {
     report.change.is_some() && report.fix.as_ref().is_some_and(sure)
 }
 
+/// Whether a report's fix makes further blocks. If another fix leads to that, it is not sure.
+fn costs_blocks(report: &Diagnostic) -> bool {
+    matches!(report.change, Some(Change::Option { name: "split_blocks", .. }))
+}
+
 /// Settings that a program is tried with.
 struct Situation {
     settings: Settings,
@@ -128,7 +133,8 @@ impl<'a> Trials<'a> {
             if errors.is_empty() {
                 return true;
             }
-            let next: Vec<&Diagnostic> = errors.iter().filter(|report| is_open(report)).collect();
+            let next = errors.iter().filter(|report| is_open(report) && !costs_blocks(report));
+            let next: Vec<&Diagnostic> = next.collect();
             mended = version.mended(&next);
         }
         false

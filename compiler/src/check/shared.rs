@@ -7,7 +7,7 @@
 
 use super::explore::{Explored, Unsearched, explore};
 use super::found::Found;
-use super::matching::{Unordered, shared_by_threads};
+use super::matching::{InTurn, Unordered, shared_by_threads};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::counter::Counter;
 use crate::ir::{OriginId, Program, Rank, RankId};
@@ -23,13 +23,13 @@ pub(super) fn check(program: &Program) -> Vec<Diagnostic> {
         Explored::Stuck(report) => return vec![*report],
         Explored::Searched(undecided) => undecided,
     };
-    let mut found = Found::default();
+    let (in_turn, mut found) = (InTurn::of(program), Found::default());
     for (rank, one) in &by_threads {
         found.add(not_searched(unproved_threads(program, *rank, one), Unsearched::Threads));
     }
     for (id, rank) in program.ranks.entries() {
         let mut add = |counter, name, origin| {
-            let why = undecided.get(&(id, counter));
+            let why = undecided.get(&(id, counter)).filter(|_| !in_turn.takes(id, counter));
             let report = |why: &Unsearched| not_searched(unproved(program, id, name, origin), *why);
             why.map(report).into_iter().for_each(|report| found.add(report));
         };

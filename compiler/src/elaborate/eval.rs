@@ -489,9 +489,7 @@ fn arithmetic(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
         BinaryOp::BitOr => Some(a | b),
         BinaryOp::BitXor => Some(a ^ b),
         BinaryOp::BitAnd => Some(a & b),
-        BinaryOp::ShiftLeft => {
-            shift.and_then(|bits| a.checked_mul(1i64.checked_shl(bits).filter(|f| *f > 0)?))
-        }
+        BinaryOp::ShiftLeft => shift.and_then(|bits| i64::try_from(i128::from(a) << bits).ok()),
         BinaryOp::ShiftRight => shift.map(|bits| a >> bits),
         BinaryOp::Or
         | BinaryOp::And

@@ -230,6 +230,11 @@ impl Reader<'_, '_> {
     }
 
     fn rank(&mut self, rank: u32, gpu: &Gpu<'_>, frame: Frame) -> ir::Rank {
+        for semaphore in &gpu.semaphores {
+            if i32::try_from(semaphore.init_value).is_err() {
+                self.reports.add(bad_start(semaphore.init_value));
+            }
+        }
         let semaphores = (0..)
             .zip(&gpu.semaphores)
             .map(|(id, semaphore): (u32, _)| ir::Semaphore {
@@ -350,6 +355,11 @@ fn bad_option(key: &str, value: i64) -> Diagnostic {
         Code::E0902,
         format!("`{key}` is {value}; it must be a positive 32-bit number"),
     )
+}
+
+fn bad_start(value: i64) -> Diagnostic {
+    let message = format!("`init_value` is {value}; it must be a 32-bit number");
+    Diagnostic::without_place(Code::E0902, message)
 }
 
 fn long_list(code: Code, place: Place, what: &str, most: usize) -> Diagnostic {

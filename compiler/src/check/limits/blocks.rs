@@ -11,6 +11,7 @@ use super::terms::Terms;
 use crate::diagnostic::{Change, Code, Diagnostic};
 use crate::ir::{self, MOST_OPS};
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 
 /// Channels of a kind that a block has room for.
 pub const CHANNELS_OF_BLOCK: usize = 16;
@@ -23,6 +24,11 @@ pub const BUFFERS_OF_OPERATION: usize = 10;
 /// Semaphores that one operation can name.
 pub const SEMAPHORES_OF_OPERATION: usize = 16;
 const BARRIERS: usize = 16;
+/// Buffers of other ranks that the ports of a rank reach: a proxy's request has 9 bits for a memory (MSCCL++'s
+/// `TriggerBitsMemoryId`), and the rank's own buffers take three of the numbers.
+const REMOTE_BUFFERS_OF_PORTS: usize = (1 << 9) - 3;
+/// Port channels of a rank: a request has 10 bits for a semaphore (MSCCL++'s `TriggerBitsSemaphoreId`).
+const PORTS: usize = 1 << 10;
 
 pub(super) fn rank(
     findings: &mut Findings<'_>,
@@ -41,6 +47,7 @@ pub(super) fn rank(
         findings.add(rule, site, count as u64, told);
     }
     let mut uses = Uses { seen: vec![0; rank.channels.len()], ..Uses::default() };
+    let mut over_ports: BTreeSet<(ir::RankId, ir::Buffer)> = BTreeSet::new();
     for (block_id, block) in rank.blocks.entries() {
         uses.begin(block_id);
         let count = ir::count_ops(&block.ops);
@@ -55,7 +62,42 @@ pub(super) fn rank(
         }
         ops(findings, site, rank, &block.ops, &mut uses);
         uses.report(findings, site, rank);
+        over_ports.extend(uses.remotes.iter().skip(1).flatten());
     }
+    ports(findings, id, rank, over_ports.len());
+}
+
+/// What the proxy's requests can name, over all blocks of a rank.
+fn ports(findings: &mut Findings<'_>, id: ir::RankId, rank: &ir::Rank, buffers: usize) {
+    let is_port = |channel: &&ir::Channel| channel.kind() == ir::ChannelKind::Port;
+    let Some(first) = rank.channels.iter().find(is_port) else { return };
+    let site = Site { rank: id, block: None, origin: first.origin };
+    if buffers > REMOTE_BUFFERS_OF_PORTS {
+        let rule = (Code::E0803, "of ports", Group::Program);
+        findings.add(rule, site, buffers as u64, || too_many_buffers_of_ports(buffers));
+    }
+    let count = rank.channels.iter().filter(is_port).count();
+    if count > PORTS {
+        let rule = (Code::E0802, "ports", Group::Program);
+        findings.add(rule, site, count as u64, || too_many_ports(count));
+    }
+}
+
+fn too_many_buffers_of_ports(count: usize) -> Diagnostic {
+    let message = format!(
+        "a rank reaches {count} buffers of other ranks over ports; MSCCL++'s proxy can name {REMOTE_BUFFERS_OF_PORTS}"
+    );
+    Diagnostic::without_place(Code::E0803, message)
+        .note("a request has 9 bits for a memory, and the rank's own buffers take three numbers; beyond that it names another one")
+        .help("let fewer ranks exchange data over ports: in two levels, or in steps over neighbors")
+}
+
+fn too_many_ports(count: usize) -> Diagnostic {
+    let message =
+        format!("a rank has {count} port channels; MSCCL++'s proxy can name {PORTS} semaphores");
+    Diagnostic::without_place(Code::E0802, message)
+        .note("a request has 10 bits for a semaphore; beyond that it names another one")
+        .help("let fewer ranks exchange data over ports, or with fewer instances")
 }
 
 /// The channels and remote buffers that one block uses.

@@ -23,6 +23,9 @@ use crate::optimize::operands::{self, Placed};
 use crate::table::Sets;
 use std::collections::BTreeMap;
 
+/// The most pieces into which all operands together are cut.
+const MOST_PIECES: u64 = 4_000_000;
+
 /// The transfers that must be cut, by their number in the program, with the chunks to which each is cut. Those of
 /// a pipeline are counted where the pipeline is.
 pub(super) type Cuts = BTreeMap<usize, u32>;
@@ -192,7 +195,7 @@ fn resolve(
     for pair in conflicts {
         causes.entry(sets.find(pair.0.unit)).or_insert(*pair);
     }
-    let mut cuts = Cuts::new();
+    let (mut cuts, mut pieces) = (Cuts::new(), 0);
     for (number, unit) in units.iter().enumerate() {
         let set = sets.find(number);
         let (Some(pair), Some(size)) = (causes.get(&set), common.get(&set)) else { continue };
@@ -203,9 +206,26 @@ fn resolve(
         if let Some(why) = uncuttable(program, unit) {
             return Err(Box::new(together(program, units, *pair, (unit, why))));
         }
+        pieces += unit
+            .transfer
+            .destinations
+            .iter()
+            .map(|operand| u64::from(operand.size / size))
+            .sum::<u64>();
+        if pieces > MOST_PIECES {
+            return Err(Box::new(too_many_pieces(program, unit, size)));
+        }
         cuts.insert(number, size);
     }
     Ok(cuts)
+}
+
+fn too_many_pieces(program: &Program, unit: &Unit, size: u32) -> Diagnostic {
+    let chunks = if size == 1 { "single chunks".to_owned() } else { format!("{size} chunks each") };
+    let message = format!("for `instances`, this would be cut into more than {MOST_PIECES} pieces");
+    Diagnostic::new(Code::E0808, program.origins.at(unit.origin), message)
+        .note(format!("other operations access {chunks} of the same memory, and copies must stay out of each other's way"))
+        .help("let all operations on a buffer have the same size")
 }
 
 fn uncuttable(program: &Program, unit: &Unit) -> Option<&'static str> {
