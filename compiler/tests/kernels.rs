@@ -164,14 +164,7 @@ fn main() {
     {
         trials.push(Trial::test(format!("readable/{name}"), || readable(name)));
     }
-    for (name, test) in [
-        ("allreduce_packets", "misuse.c"),
-        ("allreduce_nvls", "misuse_switch.c"),
-        ("pairs", "misuse_groups.c"),
-        ("broadcast_tree", "misuse_rows.c"),
-    ] {
-        trials.push(Trial::test(format!("misuse/{name}"), || misuse(&algorithm(name), test)));
-    }
+    trials.extend(of_misuse());
     trials.push(Trial::test("elements", || alone("elements.cpp")));
     let clang = Trial::test("clang", || with_clang(&algorithm("allreduce_packets")));
     trials.push(clang.with_ignored_flag(!build::has_clang()));
@@ -179,6 +172,19 @@ fn main() {
         trials.push(Trial::test(format!("mutants/{}", mutant.name), || wrong(mutant)));
     }
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// What programs refuse.
+fn of_misuse() -> impl Iterator<Item = Trial> {
+    let tests = [
+        ("allreduce_packets", "misuse.c"),
+        ("allreduce_nvls", "misuse_switch.c"),
+        ("pairs", "misuse_groups.c"),
+        ("broadcast_tree", "misuse_rows.c"),
+    ];
+    tests.into_iter().map(|(name, test)| {
+        Trial::test(format!("misuse/{name}"), || misuse(&algorithm(name), test))
+    })
 }
 
 /// Types, operations, and chunks of unusual sizes.

@@ -45,6 +45,9 @@ struct Use {
     last: Option<OriginId>,
 }
 
+/// A way of using an end of a channel, the blocks that do so, and the verb for it.
+type User<'u> = (fn(ChannelId) -> Which, &'u Use, &'static str);
+
 static NO_USE: Use =
     Use { counts: BTreeMap::new(), blocks: BTreeSet::new(), places: Vec::new(), last: None };
 
@@ -94,7 +97,7 @@ struct Counters {
 
 impl Ends {
     /// Those who need to be in order, with the verb for what they do. Puts are among the signals where there are any.
-    fn users(&self) -> [(fn(ChannelId) -> Which, &Use, &'static str); 3] {
+    fn users(&self) -> [User<'_>; 3] {
         let pushes = if self.signals.total() > 0 { &self.pushes } else { &NO_USE };
         [
             (Which::Signals, &self.signals, "signal over"),

@@ -52,19 +52,14 @@ impl<'a> Eval<'_, 'a> {
                 options.alignment = self.within(value, 1, 1 << 20)?;
                 options.alignment_place = Some(span.into());
             }
-            (OptionName::DoubleScratch, OptionValue::Value(value)) => {
-                options.double_scratch = self.boolean(value)?
-            }
-            (OptionName::ReuseResources, OptionValue::Value(value)) => {
-                options.reuse_resources = self.boolean(value)?
-            }
-            (OptionName::Fuse, OptionValue::Value(value)) => options.fuse = self.boolean(value)?,
-            (OptionName::AutoSync, OptionValue::Value(value)) => {
-                options.auto_sync = self.boolean(value)?
-            }
-            (OptionName::SplitBlocks, OptionValue::Value(value)) => {
-                options.split_blocks = self.boolean(value)?
-            }
+            (
+                name @ (OptionName::DoubleScratch
+                | OptionName::ReuseResources
+                | OptionName::Fuse
+                | OptionName::AutoSync
+                | OptionName::SplitBlocks),
+                OptionValue::Value(value),
+            ) => set(options, name, self.boolean(value)?),
             (OptionName::MessageSize, OptionValue::Bytes { from, to, inclusive }) => {
                 options.min_message_size = self.bytes(from.as_ref())?;
                 options.max_message_size = match self.bytes(to.as_ref())? {
@@ -140,4 +135,24 @@ fn no_sizes(span: Span, min: u64, max: u64) -> Diagnostic {
 
 fn wrong_option(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0312, span, "this option takes a different kind of value")
+}
+
+/// Sets an option that is true or false.
+fn set(options: &mut ir::Options, name: OptionName, value: bool) {
+    let option = match name {
+        OptionName::DoubleScratch => &mut options.double_scratch,
+        OptionName::ReuseResources => &mut options.reuse_resources,
+        OptionName::Fuse => &mut options.fuse,
+        OptionName::AutoSync => &mut options.auto_sync,
+        OptionName::SplitBlocks => &mut options.split_blocks,
+        OptionName::Name
+        | OptionName::Protocol
+        | OptionName::Threads
+        | OptionName::Instances
+        | OptionName::Replication
+        | OptionName::MessageSize
+        | OptionName::Alignment
+        | OptionName::Tags => return,
+    };
+    *option = value;
 }
