@@ -6,8 +6,8 @@
 //! * E0603: no more signals than waits;
 //! * E0605: one block signals over an end and one waits on it; where signals pass over a port channel, one block uses
 //!   it; one block acquires a semaphore. With several blocks, the schedule would decide which signal a wait receives,
-//!   unless they do so in turn ([`in_turn`]).
-//!   The same goes for several threads of one block that do not meet in between ([`lanes`]);
+//!   unless they do so in turn ([`in_turn`]). The same goes for several threads of one block that do not meet in
+//!   between ([`lanes`]);
 //! * E0606: as many releases of a semaphore as acquires.
 //!
 //! Where its author accepts that the schedule decides, [`shared`](super::shared) takes over.
@@ -330,15 +330,16 @@ fn places(report: &Diagnostic) -> BTreeSet<At> {
 }
 
 /// The counters that several blocks use, but only in turn: who gives to them, or who takes from them.
-pub(super) struct InTurn {
-    ranks: Table<RankId, BTreeSet<Which>>,
+/// Found for each rank when it is asked for.
+pub(super) struct InTurn<'p> {
+    program: &'p ir::Program,
+    ranks: Table<RankId, OnceCell<BTreeSet<Which>>>,
 }
 
-impl InTurn {
+impl<'p> InTurn<'p> {
     /// Those of a program.
-    pub(super) fn of(program: &ir::Program) -> InTurn {
-        let ranks = program.ranks.iter().map(|rank| in_turn::in_turn(program, rank)).collect();
-        InTurn { ranks }
+    pub(super) fn of(program: &'p ir::Program) -> InTurn<'p> {
+        InTurn { program, ranks: program.ranks.iter().map(|_| OnceCell::new()).collect() }
     }
 
     /// Whether the blocks of a rank signal over an end of a channel in turn.
@@ -348,17 +349,17 @@ impl InTurn {
 
     /// Whether the blocks of a rank take from a counter in turn.
     pub(super) fn takes(&self, rank: RankId, counter: Counter) -> bool {
-        self.has(
-            rank,
-            match counter {
-                Counter::Channel(id) => Which::Waits(id),
-                Counter::Semaphore(id) => Which::Acquires(id),
-            },
-        )
+        let which = match counter {
+            Counter::Channel(id) => Which::Waits(id),
+            Counter::Semaphore(id) => Which::Acquires(id),
+        };
+        self.has(rank, which)
     }
 
     fn has(&self, rank: RankId, which: Which) -> bool {
-        self.ranks.lookup(rank).is_some_and(|counters| counters.contains(&which))
+        let Some(row) = self.program.ranks.lookup(rank) else { return false };
+        let find = || in_turn::in_turn(self.program, row);
+        self.ranks.lookup(rank).is_some_and(|found| found.get_or_init(find).contains(&which))
     }
 }
 
@@ -477,9 +478,8 @@ fn shared_end<'a>(
     id: ChannelId,
     in_turn: &BTreeSet<Which>,
 ) -> Option<(&'a Use, &'static str)> {
-    let shared = |(which, user, _): &(fn(ChannelId) -> Which, &Use, &str)| {
-        user.blocks.len() > 1 && !in_turn.contains(&which(id))
-    };
+    let shared =
+        |(which, user, _): &User<'_>| user.blocks.len() > 1 && !in_turn.contains(&which(id));
     ends.users().into_iter().find(shared).map(|(_, user, does)| (user, does))
 }
 

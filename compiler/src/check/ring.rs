@@ -52,10 +52,9 @@ impl Ring {
 }
 
 /// Why no ring is known in which pipelines may wrap around.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unsafe {
     /// No proof was found.
-    #[default]
     Unproved,
     /// The counters allow so many windows at once, and a ring of that size was too large to try.
     Untried(u64),

@@ -13,7 +13,7 @@ pub(crate) struct Port {
     program: String,
     /// The `-D` and `-O` options.
     arguments: Vec<String>,
-    /// The code that is reported for it; empty for correct ones.
+    /// The code that is reported for it, or several joined by `+`; empty for correct ones.
     pub(crate) code: String,
 }
 

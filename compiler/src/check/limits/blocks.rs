@@ -62,7 +62,8 @@ pub(super) fn rank(
         }
         ops(findings, site, rank, &block.ops, &mut uses);
         uses.report(findings, site, rank);
-        over_ports.extend(uses.remotes.iter().skip(1).flatten());
+        let [_, ports] = &uses.remotes;
+        over_ports.extend(ports);
     }
     ports(findings, id, rank, over_ports.len());
 }

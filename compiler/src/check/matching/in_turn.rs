@@ -6,11 +6,12 @@
 //! Only what the rank itself does counts: the order of the operations of a block, semaphores, and barriers. The rank is
 //! run as if no other rank ever made it wait. An operation of a list is its thread's, and what a thread passes on is
 //! what it did itself, and what all threads had done when they last met. A semaphore orders blocks if one block takes
-//! from it and, unless all releases are needed, one thread gives to it. What is used in a pipeline is in no order.
+//! from it, in a certain order, and, unless all releases are needed, one thread gives to it. What is used in a pipeline is
+//! in no order.
 
 use super::lanes::{self, Which, meets, signalled};
 use crate::check::race::step::meet;
-use crate::ir::{Action, BarrierId, BlockId, Op, Program, Rank, SemaphoreId, all_ops};
+use crate::ir::{self, Action, BarrierId, BlockId, Op, Program, Rank, SemaphoreId, all_ops};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A thread of a block; none for all threads together.
@@ -19,20 +20,15 @@ type By = (BlockId, Option<usize>);
 /// For blocks and their threads, the line before which all is known to be over.
 type Clock = BTreeMap<By, usize>;
 
-/// Where a counter is used.
-struct Use {
+/// How a counter has been used so far.
+struct Uses {
+    /// The last use.
     block: BlockId,
     thread: usize,
     line: usize,
-    /// What the thread knows before it.
-    knows: Clock,
-}
-
-impl Use {
-    fn is_known(&self, clock: &Clock) -> bool {
-        let over = |by: Option<usize>| clock.get(&(self.block, by)).copied().unwrap_or(0);
-        over(None).max(over(Some(self.thread))) > self.line
-    }
+    by_several: bool,
+    /// Whether each use is known to be over where the next one begins.
+    in_turn: bool,
 }
 
 /// The counters of a rank that several blocks use, all of them in turn.
@@ -40,16 +36,12 @@ pub(super) fn in_turn(program: &Program, rank: &Rank) -> BTreeSet<Which> {
     let mut run = Run::new(program, rank);
     while run.advance() {}
     let ended = run.places.iter().zip(&rank.blocks).all(|(place, row)| place.line == row.ops.len());
-    let uses = if ended { std::mem::take(&mut run.uses) } else { BTreeMap::new() };
+    if !ended {
+        return BTreeSet::new();
+    }
     let piped = in_pipelines(rank);
-    let ordered = |which: &Which, uses: &[Use]| {
-        let several = uses.iter().any(|one| uses.iter().any(|other| one.block != other.block));
-        let mut pairs = uses.iter().zip(uses.iter().skip(1));
-        several
-            && !piped.contains(which)
-            && pairs.all(|(one, next)| one.block == next.block || one.is_known(&next.knows))
-    };
-    uses.iter().filter(|(which, uses)| ordered(which, uses)).map(|(which, _)| *which).collect()
+    let found = run.uses.into_iter().filter(|(_, uses)| uses.by_several && uses.in_turn);
+    found.map(|(which, _)| which).filter(|which| !piped.contains(which)).collect()
 }
 
 /// Every counter that is used in a pipeline.
@@ -94,6 +86,16 @@ impl BlockPlace {
         clock.insert((block, Some(thread)), self.line);
         clock
     }
+
+    /// Whether a thread knows before the line where it is that the last use of a counter is over.
+    fn knows_of(&self, block: BlockId, thread: usize, uses: &Uses) -> bool {
+        if uses.block == block {
+            return self.met > uses.line || thread == uses.thread && self.line > uses.line;
+        }
+        let clocks = [Some(&self.all), self.own.get(&thread)];
+        let known = |by| clocks.iter().flatten().any(|clock| clock.get(&by) > Some(&uses.line));
+        known((uses.block, None)) || known((uses.block, Some(uses.thread)))
+    }
 }
 
 fn merge(clock: &mut Clock, other: &Clock) {
@@ -107,7 +109,9 @@ fn merge(clock: &mut Clock, other: &Clock) {
 #[derive(Default)]
 struct Semaphore {
     initial: usize,
-    acquirers: BTreeSet<BlockId>,
+    /// Whether it is certain which of its threads takes first: one block acquires it, and has not accepted otherwise.
+    is_orderly: bool,
+    acquirer: Option<BlockId>,
     releasers: BTreeSet<(BlockId, usize)>,
     /// How many releases there are in all.
     releases: usize,
@@ -127,7 +131,7 @@ impl Semaphore {
     fn take(&mut self) -> Clock {
         self.taken += 1;
         let needed = self.taken.saturating_sub(self.initial);
-        let orders = self.acquirers.len() == 1
+        let orders = self.is_orderly
             && !self.in_pipeline
             && (self.releasers.len() == 1 || needed == self.releases);
         let mut clock = Clock::new();
@@ -145,7 +149,7 @@ struct Run<'p> {
     signalled: Vec<bool>,
     places: Vec<BlockPlace>,
     semaphores: Vec<Semaphore>,
-    uses: BTreeMap<Which, Vec<Use>>,
+    uses: BTreeMap<Which, Uses>,
 }
 
 impl<'p> Run<'p> {
@@ -208,10 +212,16 @@ impl<'p> Run<'p> {
     /// Notes the counters that an operation uses.
     fn record(&mut self, block: BlockId, op: &Op) {
         let Some(place) = self.places.get(block.0 as usize) else { return };
-        let uses = &mut self.uses;
+        let all = &mut self.uses;
         lanes::uses(&self.signalled, op, &mut |thread, which| {
-            let knows = place.knows(block, thread);
-            uses.entry(which).or_default().push(Use { block, thread, line: place.line, knows });
+            let line = place.line;
+            let Some(uses) = all.get_mut(&which) else {
+                all.insert(which, Uses { block, thread, line, by_several: false, in_turn: true });
+                return;
+            };
+            uses.in_turn &= place.knows_of(block, thread, uses);
+            uses.by_several |= uses.block != block;
+            (uses.block, uses.thread, uses.line) = (block, thread, line);
         });
     }
 
@@ -261,10 +271,12 @@ impl<'p> Run<'p> {
 
 /// How a rank uses its semaphores.
 fn semaphores(rank: &Rank) -> Vec<Semaphore> {
-    let initial = |row: &crate::ir::Semaphore| row.initial.max(0) as usize;
-    let mut all: Vec<Semaphore> = (rank.semaphores.iter())
-        .map(|row| Semaphore { initial: initial(row), ..Semaphore::default() })
-        .collect();
+    let unused = |row: &ir::Semaphore| Semaphore {
+        initial: row.initial.max(0) as usize,
+        is_orderly: !row.shared,
+        ..Semaphore::default()
+    };
+    let mut all: Vec<Semaphore> = rank.semaphores.iter().map(unused).collect();
     for (block, row) in rank.blocks.entries() {
         for op in &row.ops {
             let pipeline = op.pipeline();
@@ -275,7 +287,8 @@ fn semaphores(rank: &Rank) -> Vec<Semaphore> {
                     let Some(row) = all.get_mut(id.0 as usize) else { continue };
                     row.in_pipeline |= pipeline.is_some();
                     if matches!(one.action, Action::Acquire(_)) {
-                        row.acquirers.insert(block);
+                        row.is_orderly &= row.acquirer.is_none_or(|other| other == block);
+                        row.acquirer = Some(block);
                     } else {
                         row.releasers.insert((block, thread));
                         row.releases += 1;

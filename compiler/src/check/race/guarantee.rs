@@ -34,7 +34,7 @@ pub(super) enum CounterKey {
 
 impl CounterKey {
     /// Whether the blocks that signal do so in turn.
-    pub(super) fn is_given_in_turn(self, program: &Program, in_turn: &InTurn) -> bool {
+    pub(super) fn is_given_in_turn(self, program: &Program, in_turn: &InTurn<'_>) -> bool {
         let CounterKey::Channel(rank, channel) = self else { return false };
         let row = program.ranks.lookup(rank).and_then(|rank| rank.channels.lookup(channel));
         let other = row.and_then(|row| row.peer().zip(row.partner));
@@ -42,7 +42,7 @@ impl CounterKey {
     }
 
     /// Whether the blocks that wait or acquire do so in turn.
-    pub(super) fn is_taken_in_turn(self, in_turn: &InTurn) -> bool {
+    pub(super) fn is_taken_in_turn(self, in_turn: &InTurn<'_>) -> bool {
         match self {
             CounterKey::Channel(rank, id) => in_turn.takes(rank, Counter::Channel(id)),
             CounterKey::Semaphore(rank, id) => in_turn.takes(rank, Counter::Semaphore(id)),
