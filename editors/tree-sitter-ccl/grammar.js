@@ -76,7 +76,7 @@ module.exports = grammar({
     item: ($) => choice($.use, $.let, $.function, $.procedure, $.collective, $.program),
 
     attribute: ($) =>
-      seq('#', '[', field('name', $.identifier), '(', list1($.identifier), optional(seq(',', $.string)), ')', ']'),
+      seq('#', '[', field('name', $.identifier), '(', list1($.identifier), optional(seq(',', $.string)), optional(','), ')', ']'),
 
     use: ($) =>
       seq(
@@ -174,7 +174,7 @@ module.exports = grammar({
         ';',
       ),
 
-    channel_end: ($) => seq('to', field('name', $.identifier), optional(seq('[', list1($._expression), ']'))),
+    channel_end: ($) => seq('to', field('name', $.identifier), optional(seq('[', list1($._expression), optional(','), ']'))),
 
     semaphore: ($) =>
       seq(

@@ -11,7 +11,7 @@ use super::name::required_name;
 use super::prose::prose;
 use super::recover::{expect, inner_word, semicolon};
 use super::report::{other_path, type_first, written};
-use super::statement::{body, dangling, r#let, lone_else, statement, text, r#type};
+use super::statement::{assignment, body, dangling, r#let, lone_else, statement, text, r#type};
 use super::{Extra, Input, Note, Reader, Rule, kind_at, look, mark, note, pick, rest, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
@@ -54,7 +54,8 @@ const PROGRAM_WORDS: &[Kind] = &[
 pub(super) fn file<'t>() -> Rule<'t, (Vec<Doc>, Vec<Item>)> {
     let values = Values::new();
     let body = body(&values, stray_declaration(&values));
-    let known = item(&values).or(stray_in_file(&values, body.clone())).boxed();
+    let constant = assignment(&values).map(|constant| Some(ItemKind::Let(constant)));
+    let known = choice((item(&values), constant, stray_in_file(&values, body.clone()))).boxed();
     let any = choice((
         known.clone(),
         prose().map(|()| None),

@@ -154,7 +154,7 @@ pub(super) fn statement<'t>(
     body: Rule<'t, Body>,
 ) -> Rule<'t, Option<StmtKind>> {
     choice((
-        assignment(values),
+        assignment(values).map(|binding| Some(StmtKind::Let(binding))),
         ended(transfer(values).map(StmtKind::Transfer), values).map(Some),
         ended(synchronise(values).map(StmtKind::Synchronise), values).map(Some),
         relaxed_first(values).map(Some),
@@ -213,7 +213,7 @@ fn is_assignment(tokens: &[Token<'_>]) -> bool {
 }
 
 /// `x = 1;` is not a statement; it is taken for `let x = 1;`.
-fn assignment<'t>(values: &Values<'t>) -> Rule<'t, Option<StmtKind>> {
+pub(super) fn assignment<'t>(values: &Values<'t>) -> Rule<'t, Let> {
     let ty = look(|tokens| kind_at(tokens, 0).is_some_and(Kind::is_name)).ignore_then(r#type());
     look(is_assignment)
         .ignore_then(name())
@@ -228,7 +228,7 @@ fn assignment<'t>(values: &Values<'t>) -> Rule<'t, Option<StmtKind>> {
         .then_ignore(mark(Kind::Equal))
         .then(values.required("a value"))
         .then_ignore(semicolon())
-        .map(|(name, value)| Some(StmtKind::Let(Let { name, ty: None, value })))
+        .map(|(name, value)| Let { name, ty: None, value })
         .boxed()
 }
 
