@@ -129,6 +129,36 @@ fn plans_for_large_messages_come_back() {
     assert!(source.text.contains("message_size = 1048576.."), "{}", source.text);
 }
 
+/// A block lists its channels by first use: that of `b` is the put, which does not name it, and not the signal.
+#[test]
+fn a_channel_that_is_named_only_after_a_put_over_it_comes_back() {
+    let text = "\
+use std::collectives::unchecked;
+program crossed(ranks: int = 2) {
+    collective unchecked(ranks);
+    let peer = 1 - rank;
+    channel a = memory(peer);
+    channel b = memory(peer);
+    channel c = memory(peer);
+    block main {
+        signal a relaxed;
+        wait a relaxed;
+        put input[0] -> peer.output[0] via b;
+        signal c;
+        signal b;
+        wait c;
+        wait b;
+    }
+}
+";
+    let plan = plan(text).unwrap();
+    for regular in [true, false] {
+        let (source, found) = decompiled(&plan, regular);
+        let source = source.unwrap_or_else(|| panic!("{found:?}"));
+        assert_eq!(difference(&plan, &source.text), None, "{}", source.text);
+    }
+}
+
 /// Some texts are kept so that they can be read.
 #[test]
 fn some_texts_are_kept() {

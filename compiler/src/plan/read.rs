@@ -12,6 +12,7 @@
 mod frames;
 mod operands;
 mod operations;
+mod unnamed;
 
 use super::message;
 use super::names::kind_name;
@@ -25,6 +26,7 @@ use frames::{ByKind, Frame, pair};
 use operations::Operations;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use unnamed::Unnamed;
 
 /// Reads a plan. There is no program if the file's frame is wrong: its JSON, its ranks, channels or remote buffers.
 #[must_use]
@@ -280,9 +282,13 @@ impl Reader<'_, '_> {
         }
         let origin = self.origin(at);
         let lists = self.block_lists(at, block, frame);
-        let read = |lists| {
+        let read = |lists: operations::Lists| {
+            let channels = lists.channels.memory.iter();
+            let peer =
+                |id: &ir::ChannelId| frame.rank.channels.lookup(*id).and_then(ir::Channel::peer);
+            let remotes = &lists.remotes.memory;
             let mut operations = Operations {
-                unnamed: operations::Unnamed::new(&block.ops),
+                unnamed: Unnamed::new(&block.ops, channels.map(peer).collect(), remotes),
                 lists,
                 reader: self,
                 frame,

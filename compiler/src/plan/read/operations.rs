@@ -4,18 +4,17 @@
 //! program. One whose operands do not fit its name is reported and left out. Operations are numbered
 //! as in the executor: a pipeline, then its body.
 //!
-//! A transfer over memory names no channel in a plan, only a remote buffer. MSCCL++'s tools list a block's channels by
-//! first use, including these uses. So such an operand takes the next channel of the list that no operation has used
-//! yet, if that channel leads to the operand's rank and no operation of the block names it; otherwise the first channel
-//! of the list that leads there. If the block lists none, the operation names no channels.
+//! A transfer over memory names no channel in a plan: [`super::unnamed`] finds it. If the block lists none, the operation
+//! names no channels.
 
 use super::operands::{self, verb};
+use super::unnamed::Unnamed;
 use super::{At, Frame, Reader, short};
 use crate::ir;
 use crate::plan::names::operation_name;
 use crate::plan::{Buff, OPERATIONS, Op};
 use smallvec::SmallVec;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The lists into which a block's operations index.
 #[derive(Default)]
@@ -36,26 +35,6 @@ pub(super) struct Operations<'r, 'p, 'a> {
     pub(super) at: At,
     /// The number of the next operation.
     pub(super) next: u32,
-}
-
-/// Which memory channels of a block's list have been used by the operations so far.
-pub(super) struct Unnamed {
-    /// Positions in the list that some operation of the block names.
-    named: BTreeSet<i64>,
-    /// The first position that is not used yet.
-    next: usize,
-}
-
-impl Unnamed {
-    pub(super) fn new(ops: &[Op<'_>]) -> Unnamed {
-        let all = ops.iter().flat_map(|op| std::iter::once(op).chain(&op.ops));
-        let memory = all.filter(|op| op.channel_type.as_deref() == Some("memory"));
-        Unnamed { named: memory.flat_map(|op| op.channel_ids.iter().copied()).collect(), next: 0 }
-    }
-
-    fn uses(&mut self, position: usize) {
-        self.next = self.next.max(position.saturating_add(1));
-    }
 }
 
 /// Barrier ids are rows of a table, so they are bounded. The executor has 16
@@ -263,19 +242,8 @@ impl Operations<'_, '_, '_> {
 
     /// The memory channel for an operand of `peer`.
     fn memory_channel(&mut self, peer: ir::RankId) -> Option<ir::ChannelId> {
-        let list = &self.lists.channels.memory;
-        let leads = |id: &ir::ChannelId| {
-            self.frame.rank.channels.lookup(*id).and_then(ir::Channel::peer) == Some(peer)
-        };
-        let next = self.unnamed.next;
-        let fresh = list.get(next).copied().filter(leads);
-        if fresh.is_some() && !self.unnamed.named.contains(&(next as i64)) {
-            self.unnamed.uses(next);
-            return fresh;
-        }
-        let position = list.iter().position(leads)?;
-        self.unnamed.uses(position);
-        list.get(position).copied()
+        let position = self.unnamed.take(peer)?;
+        self.lists.channels.memory.get(position).copied()
     }
 
     /// The kind of channel that the operation goes over.

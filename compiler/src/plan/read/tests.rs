@@ -62,6 +62,8 @@ fn a_put_over_memory_takes_the_channel_that_nothing_names() {
     };
     assert_eq!(of(format!("{signal},{put}")), [1]);
     assert_eq!(of(format!("{put},{put},{put}")), [0, 1, 0]);
+    let later = signal.replace("[0]", "[1]");
+    assert_eq!(of(format!("{signal},{put},{later},{put}")), [0, 0]);
 }
 
 #[test]
