@@ -106,7 +106,7 @@ impl Clock {
     /// Adds a source.
     pub(super) fn hear(&mut self, lookup: Lookup<'_>, source: Source) {
         self.fresh.push(Packed::from(source));
-        self.sights.get_mut().add(lookup, source);
+        self.sights.get_mut().hear(lookup, source);
     }
 
     /// Forgets how far it has searched back: what it knows, it can find again.

@@ -162,6 +162,7 @@ impl<'p> Launches<'_, 'p> {
             rank: touch.rank,
             step: touch.step,
             clock,
+            starts: clock,
             heard,
             told: &[],
             moment: again.moment,
@@ -246,9 +247,7 @@ impl<'p> Launches<'_, 'p> {
         if likely().any(went_on_for_all) {
             return true;
         }
-        let started = |rank: RankId| {
-            rank == actor.rank || actor.clocks().any(|clock| clock.has_started(lookup, rank))
-        };
+        let started = |rank: RankId| rank == actor.rank || actor.has_started(lookup, rank);
         if likely().any(started) {
             return true;
         }

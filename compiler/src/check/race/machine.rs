@@ -148,6 +148,8 @@ pub(super) struct Actor<'c, 'p> {
     pub(super) rank: RankId,
     pub(super) step: u32,
     pub(super) clock: &'c Clock,
+    /// A clock that knows of the same starts of ranks, and may have searched back for them before.
+    pub(super) starts: &'c Clock,
     /// What its own packets have told it in addition.
     pub(super) heard: Option<&'c Clock>,
     /// The same, as sources.
@@ -203,6 +205,12 @@ impl<'c> Actor<'c, '_> {
     /// single element has heard.
     pub(super) fn clocks(&self) -> impl Iterator<Item = &'c Clock> + use<'c> {
         std::iter::once(self.clock).chain(self.heard)
+    }
+
+    /// Whether it knows that a rank has started this launch.
+    pub(super) fn has_started(&self, lookup: Lookup<'_>, rank: RankId) -> bool {
+        let mut clocks = std::iter::once(self.starts).chain(self.heard);
+        clocks.any(|clock| clock.has_started(lookup, rank))
     }
 }
 
@@ -369,6 +377,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                 rank: block.rank,
                 step: block.at,
                 clock: &block.base,
+                starts: &block.base,
                 heard: heard.as_ref(),
                 told: known,
                 moment,

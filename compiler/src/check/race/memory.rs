@@ -128,8 +128,7 @@ impl<'p> Machine<'p, '_> {
     /// An access to plain memory.
     fn plain(&mut self, actor: &Actor<'_, 'p>, access: &Access, print: Footprint) {
         let place = access.place;
-        let foreign = place.rank != actor.rank
-            && !actor.clocks().any(|clock| clock.has_started(self.lookup(), place.rank));
+        let foreign = place.rank != actor.rank && !actor.has_started(self.lookup(), place.rank);
         match place.buffer {
             // Before a rank starts, its user may write all of either buffer.
             Buffer::Input | Buffer::Output if foreign => {

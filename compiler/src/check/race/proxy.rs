@@ -40,11 +40,14 @@ impl<'p> Machine<'p, '_> {
             let told = [Source::All(pusher, 0)];
             let moment = self.history.add((proxy, chain), pushed, NONE, told);
             let clock = Clock::told([Source::All(moment, 0)]);
+            // A thread often knows what all threads know, whose clock goes from one request to the next.
+            let is_base = pusher == block.base.moment(&mut self.history);
             let actor = Actor {
                 agent: proxy,
                 rank,
                 step: pushed,
                 clock: &clock,
+                starts: if is_base { &block.base } else { &clock },
                 heard: None,
                 told: &[],
                 moment,

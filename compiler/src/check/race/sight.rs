@@ -73,12 +73,12 @@ impl Sights {
         if sight.way == way { sight } else { more.of(way, begin) }
     }
 
-    /// Adds a source that the clock has heard.
-    pub(super) fn add(&mut self, lookup: Lookup<'_>, source: Source) {
+    /// Adds a source that the clock has heard since its searches began.
+    pub(super) fn hear(&mut self, lookup: Lookup<'_>, source: Source) {
         if let Some(boxed) = &mut self.0 {
             let (sight, more) = &mut **boxed;
-            sight.add(lookup, source);
-            more.add(lookup, source);
+            sight.hear(lookup, source);
+            more.hear(lookup, source);
         }
     }
 }
@@ -99,6 +99,14 @@ impl Sight {
     /// Adds a source that the clock has heard.
     pub(super) fn add(&mut self, lookup: Lookup<'_>, source: Source) {
         self.take(lookup, source, 0);
+    }
+
+    /// Adds a source that the clock has just heard. It is searched first: what a block asks for next is usually what it
+    /// has just waited for, while the rest may be long.
+    fn hear(&mut self, lookup: Lookup<'_>, source: Source) {
+        if let Some(Met::Moment(..)) = self.take(lookup, source, 0) {
+            self.ahead.rotate_right(1);
+        }
     }
 
     /// Whether a step is known; or an element, if one is given, or what followed from it. Both are searched for at the

@@ -243,6 +243,7 @@ impl<'p> Launches<'_, 'p> {
             rank: touch.rank,
             step: touch.step,
             clock: &clock,
+            starts: &clock,
             heard: heard.as_ref(),
             told: &[],
             moment: again.moment,
