@@ -43,8 +43,9 @@ impl Flows {
 
     fn iter(&self) -> impl Iterator<Item = (FlowId, TurnId)> {
         self.0.iter().flat_map(|((word, by), bits)| {
-            let set = (0..u64::BITS).filter(move |at| bits >> at & 1 == 1);
-            set.map(move |at| (word * u64::BITS + at, *by))
+            let some = |bits: u64| Some(bits).filter(|bits| *bits != 0);
+            let left = std::iter::successors(some(*bits), move |bits| some(bits & (bits - 1)));
+            left.map(move |bits| (word * u64::BITS + bits.trailing_zeros(), *by))
         })
     }
 }

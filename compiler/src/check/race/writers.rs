@@ -15,6 +15,7 @@ use super::history::{FlowId, History, MomentId, Source};
 use super::machine::After;
 use super::memory::past;
 use super::packets::{Packet, Writer};
+use super::reading::Reading;
 use super::turn::TurnId;
 use crate::ir::RankId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,7 +70,8 @@ impl Writers {
                 let row = match rows.get(&early) {
                     Some(row) => *row,
                     None => {
-                        let Some(told) = told_by_all(lookup, packet, &early) else { continue };
+                        let writers = (packet, clocks.as_slice());
+                        let Some(told) = told_by_all(lookup, writers, &early) else { continue };
                         next.told.push(told);
                         rows.insert(early, next.told.len() - 1);
                         next.told.len() - 1
@@ -89,13 +91,11 @@ impl Writers {
 }
 
 impl Told {
-    /// What one writer tells.
-    fn by(lookup: Lookup<'_>, writer: &Writer) -> Told {
-        let (flow, by) = writer.print.flow();
-        Told {
-            run: Clock::told(sources(writer)).run(lookup),
-            made_from: Clock::told([Source::Read(flow, by)]).run(lookup).elements,
-        }
+    /// What one writer tells, given what it tells about what has run.
+    fn by(lookup: Lookup<'_>, (writer, clock): (&Writer, &Clock)) -> Told {
+        let mut made_from = Reading::default();
+        made_from.meet(lookup, writer.print.flow());
+        Told { run: clock.run(lookup), made_from: made_from.all(lookup) }
     }
 
     /// What both tell.
@@ -144,9 +144,13 @@ fn early(lookup: Lookup<'_>, clocks: &[Clock], reader: &Touch<'_>) -> impl Itera
     early.map(|(at, _)| at)
 }
 
-/// What each of some writers tells.
-fn told_by_all(lookup: Lookup<'_>, packet: &Packet, which: &[usize]) -> Option<Told> {
-    let writers = which.iter().filter_map(|at| packet.writers.get(*at));
+/// What each of some writers of a packet tells.
+fn told_by_all(
+    lookup: Lookup<'_>,
+    (packet, clocks): (&Packet, &[Clock]),
+    which: &[usize],
+) -> Option<Told> {
+    let writers = which.iter().filter_map(|at| packet.writers.get(*at).zip(clocks.get(*at)));
     let all = writers.map(|writer| Told::by(lookup, writer));
     all.reduce(|both, one| both.common(lookup, &one))
 }
