@@ -270,7 +270,7 @@ pub const WORDS: &[Word] = &[
     word(Kind::Operator, "-", "difference, or negation"),
     word(Kind::Operator, "*", "product; in brackets, every member"),
     word(Kind::Operator, "/", "quotient, rounded down"),
-    word(Kind::Operator, "%", "remainder, never negative"),
+    word(Kind::Operator, "%", "remainder, never negative for a positive divisor"),
     word(Kind::Operator, "!", "not"),
     word(Kind::Operator, "..", "a range without its end; in brackets alone, the whole extent"),
     word(Kind::Operator, "..=", "a range including its end"),

@@ -485,7 +485,7 @@ fn arithmetic(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
         BinaryOp::Subtract => a.checked_sub(b),
         BinaryOp::Multiply => a.checked_mul(b),
         BinaryOp::Divide => floor_division(a, b),
-        BinaryOp::Remainder => a.checked_rem_euclid(b),
+        BinaryOp::Remainder => floor_remainder(a, b),
         BinaryOp::BitOr => Some(a | b),
         BinaryOp::BitXor => Some(a ^ b),
         BinaryOp::BitAnd => Some(a & b),
@@ -506,6 +506,12 @@ fn arithmetic(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
 fn floor_division(a: i64, b: i64) -> Option<i64> {
     let quotient = a.checked_div(b)?;
     Some(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
+}
+
+/// What that division leaves: `(a / b) * b + a % b` is `a`, so it has the sign of the divisor.
+fn floor_remainder(a: i64, b: i64) -> Option<i64> {
+    let remainder = (b != 0).then(|| a.wrapping_rem(b))?;
+    Some(if remainder != 0 && (remainder < 0) != (b < 0) { remainder + b } else { remainder })
 }
 
 fn bad_arithmetic(span: Span, op: BinaryOp, a: i64, b: i64) -> Diagnostic {
