@@ -463,6 +463,15 @@ impl Target {
         limits::Limits { max_blocks: self.sms }
     }
 
+    /// The reports of a program that may not have been built, so that its limits are not known except for the
+    /// operations that the target lacks: these reports are no more severe than this target's worst.
+    #[must_use]
+    pub fn graded_if_lacking(self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let (lacking, others): (Vec<_>, Vec<_>) =
+            diagnostics.into_iter().partition(|report| report.code == Code::E0807);
+        others.into_iter().chain(self.graded(lacking)).collect()
+    }
+
     /// The reports, none of them more severe than this target's worst.
     fn graded(self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         for report in &mut diagnostics {

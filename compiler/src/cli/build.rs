@@ -189,8 +189,9 @@ impl BuildInput {
         lowering: &Lowering<T>,
     ) -> Option<T> {
         let interrupt = reporter.interrupt.clone();
+        let asked = (proof, self.target);
         let (program, mut diagnostics) =
-            (lowering.lower)(&self.loaded.unit, self.program, &self.settings, proof, &interrupt);
+            lowering.lowered(&self.loaded.unit, self.program, &self.settings, asked, &interrupt);
         if reporter.is_stopped() {
             return None;
         }

@@ -155,7 +155,9 @@ fn for_executor(
     (proof, target, explain): (Proof, Target, bool),
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
-    let (lowered, mut found) = driver::lower(unit, program, settings, proof, interrupt);
+    let asked = (proof, target);
+    let (lowered, mut found) =
+        Lowering::EXECUTOR.lowered(unit, program, settings, asked, interrupt);
     if let Some(lowered) = lowered {
         found.extend(driver::limits(&lowered, target));
         if explain {

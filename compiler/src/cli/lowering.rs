@@ -11,7 +11,7 @@ type Lower<T> = fn(&Unit, ProgramId, &Settings, Proof, &Interrupt) -> (Option<T>
 
 /// How a program gets its final form `T`, and the check that this form is within the limits of what runs it.
 pub(crate) struct Lowering<T> {
-    pub(super) lower: Lower<T>,
+    lower: Lower<T>,
     pub(super) limits: fn(&T, Target) -> Vec<Diagnostic>,
 }
 
@@ -31,6 +31,19 @@ impl Lowering<Kernels> {
 }
 
 impl<T> Lowering<T> {
+    /// The final form of a program with these settings, if it has one, and the reports on the way.
+    pub(crate) fn lowered(
+        &self,
+        unit: &Unit,
+        program: ProgramId,
+        settings: &Settings,
+        (proof, target): (Proof, Target),
+        interrupt: &Interrupt,
+    ) -> (Option<T>, Vec<Diagnostic>) {
+        let (lowered, found) = (self.lower)(unit, program, settings, proof, interrupt);
+        (lowered, target.graded_if_lacking(found))
+    }
+
     /// All reports about a program with these settings, including those about limits.
     pub(crate) fn reports(
         &self,
@@ -40,7 +53,8 @@ impl<T> Lowering<T> {
         (proof, target): (Proof, Target),
         interrupt: &Interrupt,
     ) -> Vec<Diagnostic> {
-        let (lowered, mut found) = (self.lower)(unit, program, settings, proof, interrupt);
+        let (lowered, mut found) =
+            self.lowered(unit, program, settings, (proof, target), interrupt);
         found.extend(lowered.iter().flat_map(|lowered| (self.limits)(lowered, target)));
         found
     }

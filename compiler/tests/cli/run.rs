@@ -161,6 +161,16 @@ fn what_its_target_cannot_do_is_not_run() {
 }
 
 #[test]
+fn what_its_target_cannot_do_is_a_warning_beside_a_race() {
+    let folder = Folder::with("a.ccl", &KEPT.replace("        handshake(mem);\n", ""));
+    for words in ["check a.ccl", "build a.ccl -o p.json", "run a.ccl"] {
+        says(&ends(folder.cclc(words), 1).stderr, &["error[E0510]", "error[E0807]"]);
+        let run = ends(folder.cclc(&format!("{words} --checks proof")), 1);
+        says(&run.stderr, &["error[E0510]", "warning[E0807]"]);
+    }
+}
+
+#[test]
 fn a_size_is_rounded_up_before_it_is_refused() {
     // The smallest size that it serves is two chunks of 16 bytes.
     let folder = Folder::with("a.ccl", GOOD);
