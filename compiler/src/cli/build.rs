@@ -223,6 +223,9 @@ impl BuildInput {
     ) -> bool {
         let mut found = (lowering.limits)(lowered, self.target);
         found.retain(|report| report.severity != Severity::Note);
+        if let Some(ranks) = (lowering.ranks)(lowered) {
+            found = self.explained(ranks, found);
+        }
         !reporter.add_new(found)
     }
 

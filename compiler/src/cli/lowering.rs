@@ -13,21 +13,33 @@ type Lower<T> = fn(&Unit, ProgramId, &Settings, Proof, &Interrupt) -> (Option<T>
 pub(crate) struct Lowering<T> {
     lower: Lower<T>,
     pub(super) limits: fn(&T, Target) -> Vec<Diagnostic>,
+    /// How many ranks a program has; none if reports about limits do not say from how many ranks on they are exceeded.
+    pub(super) ranks: fn(&T) -> Option<usize>,
 }
 
 impl Lowering<Lowered> {
     /// For MSCCL++'s executor.
-    pub(crate) const EXECUTOR: Self = Lowering { lower: driver::lower, limits: driver::limits };
+    pub(crate) const EXECUTOR: Self = Lowering {
+        lower: driver::lower,
+        limits: driver::limits,
+        ranks: |lowered| Some(lowered.program().ranks.len()),
+    };
 }
 
 impl Lowering<Kernels> {
     /// For kernels whose ports are mapped memory.
-    pub(crate) const KERNELS: Self =
-        Lowering { lower: driver::lower_to_kernels, limits: driver::kernel_limits };
+    pub(crate) const KERNELS: Self = Lowering {
+        lower: driver::lower_to_kernels,
+        limits: driver::kernel_limits,
+        ranks: |_| None,
+    };
 
     /// For kernels whose ports use NVSHMEM.
-    pub(crate) const NVSHMEM: Self =
-        Lowering { lower: driver::lower_to_nvshmem, limits: driver::kernel_limits };
+    pub(crate) const NVSHMEM: Self = Lowering {
+        lower: driver::lower_to_nvshmem,
+        limits: driver::kernel_limits,
+        ranks: |_| None,
+    };
 }
 
 impl<T> Lowering<T> {

@@ -161,6 +161,16 @@ fn what_its_target_cannot_do_is_not_run() {
 }
 
 #[test]
+fn the_number_of_ranks_that_is_too_large_is_told() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let run = ends(folder.cclc("run a.ccl -D ranks=20"), 1);
+    says(&run.stderr, &["error[E0802]", "note: the limit is exceeded with 18 or more ranks"]);
+    let run = ends(folder.cclc("run a.ccl -D ranks=20 --unproved"), 1);
+    says(&run.stderr, &["error[E0802]", "note: the limit is exceeded with 18 or more ranks"]);
+    says(&run.stdout, &["\nright: "]);
+}
+
+#[test]
 fn what_its_target_cannot_do_is_a_warning_beside_a_race() {
     let folder = Folder::with("a.ccl", &KEPT.replace("        handshake(mem);\n", ""));
     for words in ["check a.ccl", "build a.ccl -o p.json", "run a.ccl"] {
