@@ -164,6 +164,12 @@ impl<I: Id, T> Rows<I, T> {
         self.items.get(self.range(id.index())).and_then(|row| row.get(at))
     }
 
+    /// An id's items.
+    #[must_use]
+    pub fn row(&self, id: I) -> &[T] {
+        self.items.get(self.range(id.index())).unwrap_or_default()
+    }
+
     /// One of an id's items, mutable.
     pub fn get_mut(&mut self, id: I, at: usize) -> Option<&mut T> {
         let range = self.range(id.index());

@@ -347,6 +347,11 @@ impl<'p> InTurn<'p> {
         self.has(rank, Which::Signals(id))
     }
 
+    /// Whether the blocks of a rank release a semaphore in turn.
+    pub(super) fn releases(&self, rank: RankId, id: SemaphoreId) -> bool {
+        self.has(rank, Which::Releases(id))
+    }
+
     /// Whether the blocks of a rank take from a counter in turn.
     pub(super) fn takes(&self, rank: RankId, counter: Counter) -> bool {
         let which = match counter {

@@ -6,8 +6,12 @@
 //! Only what the rank itself does counts: the order of the operations of a block, semaphores, and barriers. The rank is
 //! run as if no other rank ever made it wait. An operation of a list is its thread's, and what a thread passes on is
 //! what it did itself, and what all threads had done when they last met. A semaphore orders blocks if one block takes
-//! from it, in a certain order, and, unless all releases are needed, one thread gives to it. What is used in a pipeline is
-//! in no order.
+//! from it, in a certain order, and, unless all releases are needed, one thread gives to it; or if it is itself released
+//! in turn, and acquired in turn. What is used in a pipeline is in no order.
+//!
+//! Which semaphores are used in turn is found by assuming it of all, and taking it back where it does not follow. What is
+//! left is right, although each may follow from the others: take the first use in any schedule that comes too early. All
+//! uses before it were in turn, so whoever makes it has learned by then that the use before it is over, as it does in this run.
 
 use super::lanes::{self, Which, meets, signalled};
 use crate::check::race::step::meet;
@@ -31,17 +35,30 @@ struct Uses {
     in_turn: bool,
 }
 
-/// The counters of a rank that several blocks use, all of them in turn.
+/// How often semaphores may turn out not to be used in turn before it is assumed of none.
+const MOST_ROUNDS: usize = 16;
+
+/// The counters of a rank that several threads use, all of them in turn.
 pub(super) fn in_turn(program: &Program, rank: &Rank) -> BTreeSet<Which> {
-    let mut run = Run::new(program, rank);
-    while run.advance() {}
-    let ended = run.places.iter().zip(&rank.blocks).all(|(place, row)| place.line == row.ops.len());
-    if !ended {
-        return BTreeSet::new();
-    }
     let piped = in_pipelines(rank);
-    let found = run.uses.into_iter().filter(|(_, uses)| uses.by_several && uses.in_turn);
-    found.map(|(which, _)| which).filter(|which| !piped.contains(which)).collect()
+    let mut semaphores: BTreeSet<SemaphoreId> = rank.semaphores.ids().collect();
+    for round in 0.. {
+        let mut run = Run::new(program, rank, &semaphores);
+        while run.advance() {}
+        if !run.has_ended() {
+            break;
+        }
+        let before = semaphores.len();
+        semaphores.retain(|id| run.is_used_in_turn(*id));
+        if round >= MOST_ROUNDS && semaphores.len() < before {
+            semaphores.clear();
+        }
+        if semaphores.len() == before {
+            let found = run.uses.into_iter().filter(|(_, uses)| uses.by_several && uses.in_turn);
+            return found.map(|(which, _)| which).filter(|which| !piped.contains(which)).collect();
+        }
+    }
+    BTreeSet::new()
 }
 
 /// Every counter that is used in a pipeline.
@@ -111,6 +128,8 @@ struct Semaphore {
     initial: usize,
     /// Whether it is certain which of its threads takes first: one block acquires it, and has not accepted otherwise.
     is_orderly: bool,
+    /// Whether it is released in turn and acquired in turn.
+    in_turn: bool,
     acquirer: Option<BlockId>,
     releasers: BTreeSet<(BlockId, usize)>,
     /// How many releases there are in all.
@@ -131,9 +150,8 @@ impl Semaphore {
     fn take(&mut self) -> Clock {
         self.taken += 1;
         let needed = self.taken.saturating_sub(self.initial);
-        let orders = self.is_orderly
-            && !self.in_pipeline
-            && (self.releasers.len() == 1 || needed == self.releases);
+        let is_certain = self.releasers.len() == 1 || needed == self.releases;
+        let orders = !self.in_pipeline && (self.in_turn || self.is_orderly && is_certain);
         let mut clock = Clock::new();
         for told in self.told.iter().take(if orders { needed } else { 0 }) {
             merge(&mut clock, told);
@@ -153,10 +171,27 @@ struct Run<'p> {
 }
 
 impl<'p> Run<'p> {
-    fn new(program: &'p Program, rank: &'p Rank) -> Run<'p> {
+    /// A run in which these semaphores are assumed to be used in turn.
+    fn new(program: &'p Program, rank: &'p Rank, in_turn: &BTreeSet<SemaphoreId>) -> Run<'p> {
         let places = rank.blocks.iter().map(|_| BlockPlace::default()).collect();
-        let (signalled, semaphores) = (signalled(rank), semaphores(rank));
+        let (signalled, mut semaphores) = (signalled(rank), semaphores(rank));
+        for (id, row) in (0..).map(SemaphoreId).zip(&mut semaphores) {
+            row.in_turn = in_turn.contains(&id);
+        }
         Run { program, rank, signalled, places, semaphores, uses: BTreeMap::new() }
+    }
+
+    /// Whether all blocks have come to their ends.
+    fn has_ended(&self) -> bool {
+        let mut places = self.places.iter().zip(&self.rank.blocks);
+        places.all(|(place, row)| place.line == row.ops.len())
+    }
+
+    /// Whether a semaphore was released in turn and acquired in turn, and not in pipelines.
+    fn is_used_in_turn(&self, id: SemaphoreId) -> bool {
+        let in_turn = |which| self.uses.get(&which).is_none_or(|uses| uses.in_turn);
+        let piped = self.semaphores.get(id.0 as usize).is_none_or(|row| row.in_pipeline);
+        !piped && in_turn(Which::Acquires(id)) && in_turn(Which::Releases(id))
     }
 
     /// Advances every block as far as it comes; says whether any did.
@@ -213,16 +248,20 @@ impl<'p> Run<'p> {
     fn record(&mut self, block: BlockId, op: &Op) {
         let Some(place) = self.places.get(block.0 as usize) else { return };
         let all = &mut self.uses;
-        lanes::uses(&self.signalled, op, &mut |thread, which| {
+        let mut note = |thread, which| {
             let line = place.line;
             let Some(uses) = all.get_mut(&which) else {
                 all.insert(which, Uses { block, thread, line, by_several: false, in_turn: true });
                 return;
             };
             uses.in_turn &= place.knows_of(block, thread, uses);
-            uses.by_several |= uses.block != block;
+            uses.by_several |= (uses.block, uses.thread) != (block, thread);
             (uses.block, uses.thread, uses.line) = (block, thread, line);
-        });
+        };
+        lanes::uses(&self.signalled, op, &mut note);
+        if let Action::Release(list) = &op.action {
+            (0..).zip(list).for_each(|(thread, id)| note(thread, Which::Releases(*id)));
+        }
     }
 
     /// Lets threads tell others what they know, by releases, and hear it, by acquires.

@@ -28,6 +28,7 @@ pub(super) enum Which {
     Signals(ChannelId),
     Waits(ChannelId),
     Acquires(SemaphoreId),
+    Releases(SemaphoreId),
 }
 
 /// All such uses on a rank, except of counters that may be shared.
@@ -111,6 +112,7 @@ impl LastUses {
             Which::Signals(id) => self.signals.get_mut(id.index()),
             Which::Waits(id) => self.waits.get_mut(id.index()),
             Which::Acquires(id) => self.acquires.get_mut(id.index()),
+            Which::Releases(_) => None,
         };
         let before = row?.replace((self.met, by));
         before.filter(|(met, _)| *met == self.met).map(|(_, by)| by)
@@ -201,5 +203,7 @@ fn named(rank: &ir::Rank, which: Which, shared: bool) -> Option<(Arc<str>, &'sta
             let semaphore = rank.semaphores.lookup(id).filter(|one| one.shared == shared)?;
             Some((Arc::clone(&semaphore.name), "acquire"))
         }
+        // Any number of threads may release.
+        Which::Releases(_) => None,
     }
 }

@@ -1,8 +1,13 @@
 //! Agents: thread blocks and the proxies of port channels, numbered over all ranks.
+//!
+//! A proxy carries out requests in the order in which they were pushed. Where several blocks push to one channel, that
+//! order is not certain, so the channel then counts as several proxies, one for each of these blocks. With each of these
+//! comes a queue, an agent whose steps are the pushes: who knows of them knows what comes first.
 
 use super::turn::{Turn, TurnId};
-use crate::ir::{ChannelId, ChannelKind, Program, RankId};
+use crate::ir::{Action, BlockId, ChannelId, ChannelKind, Op, Program, Rank, RankId};
 use crate::table::{Id, Rows, Table};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// A thread block, or the proxy of a port channel. Blocks come first, rank by rank, then the proxies, rank by rank. On
@@ -17,11 +22,15 @@ pub(super) const NOBODY: Agent = Agent::MAX;
 pub(super) struct Agents {
     blocks: Table<RankId, Range<Agent>>,
     proxies: Table<RankId, Range<Agent>>,
-    /// For each channel of the followed ranks, the index of its proxy among the rank's proxies; if it has none, that of
-    /// the next one.
+    /// For each channel of the followed ranks, the index of its first proxy among the rank's proxies; if it has none, that
+    /// of the next one.
     ports: Rows<RankId, u32>,
+    /// For each proxy of the followed ranks, its channel.
+    channels: Rows<RankId, ChannelId>,
     /// For each proxy of the followed ranks, the rank at the other end of its channel.
     peers: Rows<RankId, RankId>,
+    /// The blocks that push to a channel of a followed rank, ascending, if there are several.
+    pushers: BTreeMap<(RankId, ChannelId), Vec<BlockId>>,
     /// The rank of each agent.
     owners: Vec<u32>,
     turn: Turn,
@@ -40,27 +49,38 @@ impl Agents {
         for (id, rank) in program.ranks.entries() {
             blocks.push(some(id, rank.blocks.len()));
         }
-        let mut proxies = Table::default();
-        for (id, rank) in program.ranks.entries() {
-            let ports = rank.channels.iter().filter(|one| one.kind() == ChannelKind::Port);
-            proxies.push(some(id, ports.count()));
-        }
         let followed = turn.first(program.ranks.len() as u32) as usize;
-        let ranks = || program.ranks.iter().take(followed);
-        let ports = ranks().map(|rank| {
+        let ranks = || program.ranks.entries().take(followed);
+        let pushers: BTreeMap<_, _> = ranks().flat_map(|(id, rank)| several(id, rank)).collect();
+        let proxies_of = |id: RankId, channel: ChannelId| {
+            pushers.get(&(id, channel)).map_or(1, |blocks| 2 * blocks.len())
+        };
+        let ports_of = |(id, rank): (RankId, &Rank)| -> Vec<ChannelId> {
+            let ports = rank.channels.entries();
+            let ports = ports.filter(|(_, one)| one.kind() == ChannelKind::Port);
+            ports.flat_map(|(port, _)| vec![port; proxies_of(id, port)]).collect()
+        };
+        let channels = Rows::new(ranks().map(ports_of));
+        let mut proxies = Table::default();
+        for id in program.ranks.ids() {
+            proxies.push(some(id, channels.row(turn.home(id).0).len()));
+        }
+        let ports = ranks().map(|(id, rank)| {
             let mut next = 0;
-            rank.channels.iter().map(move |channel| {
+            let first = rank.channels.entries().map(|(channel, row)| {
                 let port = next;
-                next += u32::from(channel.kind() == ChannelKind::Port);
+                let is_port = row.kind() == ChannelKind::Port;
+                next += if is_port { proxies_of(id, channel) as u32 } else { 0 };
                 port
-            })
+            });
+            first.collect::<Vec<u32>>()
         });
-        let peers = ranks().map(|rank| {
-            let ports = rank.channels.iter().filter(|one| one.kind() == ChannelKind::Port);
-            ports.filter_map(crate::ir::Channel::peer)
+        let peers = ranks().map(|(id, rank)| {
+            let peer = |channel: &ChannelId| rank.channels.lookup(*channel)?.peer();
+            channels.row(id).iter().filter_map(peer).collect::<Vec<RankId>>()
         });
         let (ports, peers) = (Rows::new(ports), Rows::new(peers));
-        Agents { blocks, proxies, ports, peers, owners, turn }
+        Agents { blocks, proxies, ports, channels, peers, pushers, owners, turn }
     }
 
     /// The agents that are a rank's blocks.
@@ -94,11 +114,35 @@ impl Agents {
         self.owners.len() as u32
     }
 
-    /// The proxy of a port channel of a followed rank.
-    pub(super) fn proxy(&self, rank: RankId, channel: ChannelId) -> Agent {
+    /// The proxy of a port channel of a followed rank that serves a block.
+    pub(super) fn proxy(&self, rank: RankId, channel: ChannelId, block: Agent) -> Agent {
         let first = self.proxies.lookup(rank).map(|agents| agents.start);
         let port = self.ports.get(rank, channel.index());
-        first.zip(port).map_or(NOBODY, |(first, port)| first + port)
+        let Some((first, port)) = first.zip(port) else { return NOBODY };
+        let of_block = |one: &BlockId| self.blocks(rank).start + one.0 == block;
+        let blocks = self.pushers.get(&(rank, channel));
+        first
+            + port
+            + blocks.and_then(|blocks| blocks.iter().position(of_block)).unwrap_or(0) as Agent
+    }
+
+    /// The queue of a proxy that shares its channel with others.
+    pub(super) fn queue(&self, proxy: Agent) -> Agent {
+        proxy + self.siblings(proxy).len() as Agent
+    }
+
+    /// The proxies of a proxy's channel, itself included: they are carried out in one order, but it is not known in which.
+    pub(super) fn siblings(&self, proxy: Agent) -> Range<Agent> {
+        let siblings = || {
+            let rank = RankId(*self.owners.get(proxy as usize)?);
+            let first = self.proxies.lookup(rank)?.start;
+            let home = self.turn.home(rank).0;
+            let channel = self.channels.get(home, proxy.checked_sub(first)? as usize)?;
+            let start = first + self.ports.get(home, channel.index())?;
+            let count = self.pushers.get(&(home, *channel)).map_or(1, Vec::len);
+            Some(start..start + count as Agent)
+        };
+        siblings().unwrap_or(proxy..proxy + 1)
     }
 
     /// The rank at the other end of a proxy's channel; none of a block.
@@ -124,5 +168,39 @@ impl Agents {
         let of = if self.is_proxy(agent) { &self.proxies } else { &self.blocks };
         let (from, to) = (of.lookup(RankId(*rank)), of.lookup(RankId(self.turn.then(*rank, by))));
         from.zip(to).map_or(NOBODY, |(from, to)| agent - from.start + to.start)
+    }
+}
+
+/// The port channels of a rank that several blocks push to, with these blocks.
+fn several(id: RankId, rank: &Rank) -> Vec<((RankId, ChannelId), Vec<BlockId>)> {
+    let is_port = |channel: &ChannelId| {
+        rank.channels.lookup(*channel).is_some_and(|row| row.kind() == ChannelKind::Port)
+    };
+    let mut pushers: BTreeMap<ChannelId, BTreeSet<BlockId>> = BTreeMap::new();
+    if !rank.channels.iter().any(|row| row.kind() == ChannelKind::Port) {
+        return Vec::new();
+    }
+    for (block, row) in rank.blocks.entries() {
+        for channel in crate::ir::all_ops(&row.ops).flat_map(pushed).filter(|one| is_port(one)) {
+            pushers.entry(*channel).or_default().insert(block);
+        }
+    }
+    let several = pushers.into_iter().filter(|(_, blocks)| blocks.len() > 1);
+    several.map(|(channel, blocks)| ((id, channel), blocks.into_iter().collect())).collect()
+}
+
+/// The channels that an operation pushes requests to, if they are port channels.
+fn pushed(op: &Op) -> &[ChannelId] {
+    match &op.action {
+        Action::Signal(signal) => &signal.channels,
+        Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => &transfer.channels,
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => &[],
     }
 }

@@ -137,6 +137,11 @@ impl<'p> Block<'p> {
         self.reach(self.at);
     }
 
+    /// The step at which its threads met last.
+    pub(super) fn met(&self) -> u32 {
+        self.met
+    }
+
     /// All steps before this one have happened.
     pub(super) fn reach(&mut self, step: u32) {
         self.met = step;

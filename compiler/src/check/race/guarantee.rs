@@ -33,12 +33,16 @@ pub(super) enum CounterKey {
 }
 
 impl CounterKey {
-    /// Whether the blocks that signal do so in turn.
+    /// Whether those who signal or release do so in turn.
     pub(super) fn is_given_in_turn(self, program: &Program, in_turn: &InTurn<'_>) -> bool {
-        let CounterKey::Channel(rank, channel) = self else { return false };
-        let row = program.ranks.lookup(rank).and_then(|rank| rank.channels.lookup(channel));
-        let other = row.and_then(|row| row.peer().zip(row.partner));
-        other.is_some_and(|(peer, there)| in_turn.signals(peer, there))
+        match self {
+            CounterKey::Channel(rank, channel) => {
+                let row = program.ranks.lookup(rank).and_then(|rank| rank.channels.lookup(channel));
+                let other = row.and_then(|row| row.peer().zip(row.partner));
+                other.is_some_and(|(peer, there)| in_turn.signals(peer, there))
+            }
+            CounterKey::Semaphore(rank, id) => in_turn.releases(rank, id),
+        }
     }
 
     /// Whether the blocks that wait or acquire do so in turn.
@@ -53,19 +57,31 @@ impl CounterKey {
 /// An agent and its step.
 pub(super) type Act = (Agent, u32);
 
+/// An act, and the thread that did it.
+pub(super) type User = (Act, u32);
+
 /// A signal or release.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Given {
     /// The agent and the step that gave it.
     pub(super) act: Act,
+    /// The thread.
+    pub(super) thread: u32,
     /// What it tells the taker.
     pub(super) source: Source,
+}
+
+impl Given {
+    /// Who gave it, and when.
+    pub(super) fn user(&self) -> User {
+        (self.act, self.thread)
+    }
 }
 
 /// A wait or acquire.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
-    act: Act,
+    user: User,
     /// What the taker knew before.
     knew: MomentId,
     /// The counter's initial value.
@@ -82,8 +98,8 @@ pub(super) struct Acts {
 
 impl Acts {
     /// Adds a wait or acquire by one who knows all up to a moment, of a counter whose initial value is `start`.
-    pub(super) fn take(&mut self, act: Act, knew: MomentId, start: usize) {
-        self.taken.push(Taken { act, knew, start });
+    pub(super) fn take(&mut self, user: User, knew: MomentId, start: usize) {
+        self.taken.push(Taken { user, knew, start });
     }
 
     /// How many signals each wait or acquire needs at least.
@@ -91,13 +107,22 @@ impl Acts {
         let needs = |(at, one): (usize, &Taken)| {
             let knew = Clock::told([Source::All(one.knew, 0)]);
             // The run has an order that all schedules may have: what comes first in all of them does so here.
-            let earlier = self.taken.iter().take(at).filter(|other| {
-                other.act.0 == one.act.0 || knew.has_run(lookup, other.act.0, other.act.1)
-            });
+            let earlier = self
+                .taken
+                .iter()
+                .take(at)
+                .filter(|other| is_after(lookup, (one.user, &knew), other.user));
             (earlier.count() + 1).saturating_sub(one.start)
         };
         self.taken.iter().enumerate().map(needs).collect()
     }
+}
+
+/// Whether one who acts with this knowledge does so after another act, in every schedule. Threads of a block do not know of
+/// each other until they meet.
+fn is_after(lookup: Lookup<'_>, ((act, thread), clock): (User, &Clock), early: User) -> bool {
+    let ((agent, step), by) = early;
+    act.0 == agent && thread == by && act.1 > step || clock.has_run(lookup, agent, step)
 }
 
 /// The signals that waits can count on.
@@ -106,9 +131,9 @@ pub(super) struct Guarantees {
     /// The counters with several users.
     several: BTreeSet<CounterKey>,
     /// For each wait on one of them, the signals.
-    known: BTreeMap<(CounterKey, Act), Vec<Act>>,
+    known: BTreeMap<(CounterKey, User), Vec<User>>,
     /// For each wait for which not all signals are needed, what it knows whichever have come.
-    common: BTreeMap<(CounterKey, Act), Common>,
+    common: BTreeMap<(CounterKey, User), Common>,
 }
 
 /// What a wait knows whichever signals have come: for each agent, the step before which everything has happened, and
@@ -147,13 +172,13 @@ impl Guarantees {
     }
 
     /// The signals that a wait can count on.
-    pub(super) fn of(&self, which: CounterKey, act: Act) -> &[Act] {
-        self.known.get(&(which, act)).map_or(&[], Vec::as_slice)
+    pub(super) fn of(&self, which: CounterKey, user: User) -> &[User] {
+        self.known.get(&(which, user)).map_or(&[], Vec::as_slice)
     }
 
     /// What a wait knows beyond the signals that it can count on.
-    pub(super) fn common(&self, which: CounterKey, act: Act) -> Option<&Common> {
-        self.common.get(&(which, act))
+    pub(super) fn common(&self, which: CounterKey, user: User) -> Option<&Common> {
+        self.common.get(&(which, user))
     }
 
     /// Adds the guarantees for a counter that follow from what was known to be ordered.
@@ -164,23 +189,24 @@ impl Guarantees {
         }
         let clocks: Vec<Clock> = given.iter().map(|one| Clock::told([one.source])).collect();
         let rows: Vec<(&Given, &Clock)> = given.iter().zip(&clocks).collect();
-        let after = |(late, clock): (&Given, &Clock), early: Act| {
-            late.act.0 == early.0 && late.act.1 > early.1 || clock.has_run(lookup, early.0, early.1)
+        let after = |(late, clock): (&Given, &Clock), early: User| {
+            is_after(lookup, (late.user(), clock), early)
         };
         for (one, needs) in taken.iter().zip(acts.needs(lookup)) {
             let possible: Vec<(&Given, &Clock)> =
-                rows.iter().copied().filter(|row| !after(*row, one.act)).collect();
+                rows.iter().copied().filter(|row| !after(*row, one.user)).collect();
             let needed = |this: &Given| {
-                let others =
-                    possible.iter().filter(|row| row.0.act != this.act && !after(**row, this.act));
+                let others = possible
+                    .iter()
+                    .filter(|row| row.0.user() != this.user() && !after(**row, this.user()));
                 others.count() < needs
             };
             let known = possible.iter().filter(|(this, _)| needed(this));
-            self.known.insert((which, one.act), known.map(|(this, _)| this.act).collect());
+            self.known.insert((which, one.user), known.map(|(this, _)| this.user()).collect());
             if (1..possible.len()).contains(&needs) {
                 let clocks: Vec<&Clock> = possible.iter().map(|(_, clock)| *clock).collect();
                 self.common.extend(
-                    common(lookup, &clocks, needs).map(|common| ((which, one.act), common)),
+                    common(lookup, &clocks, needs).map(|common| ((which, one.user), common)),
                 );
             }
         }

@@ -298,14 +298,16 @@ impl<'p> Launches<'_, 'p> {
             return false;
         }
         let (lookup, turn) = (self.lookup, self.lookup.agents.turn());
+        let proxies = lookup.agents.siblings(first.agent);
         let later = |clock: &Clock, by: TurnId| {
-            needs.met_before_any(lookup, clock, self.lookup.agents.moved(first.agent, by))
+            let mut moved = proxies.clone().map(|proxy| lookup.agents.moved(proxy, by));
+            moved.any(|proxy| needs.met_before_any(lookup, clock, proxy))
         };
         let in_end = |via: RankId| {
             let (home, by) = turn.home(via);
             self.after.ends.get(home.index()).is_some_and(|end| later(end, turn.back(by)))
         };
-        first.agent == actor.agent
+        proxies.contains(&actor.agent)
             || actor.clocks().any(|clock| later(clock, 0))
             || self.program.options.double_scratch && begun.iter().any(|via| in_end(*via))
     }

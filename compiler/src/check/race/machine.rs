@@ -29,7 +29,7 @@ use crate::interrupt::Interrupt;
 use crate::ir::run::{Grain, Stuck};
 use crate::ir::threads::Share;
 use crate::ir::{Action, Buffer, ChannelKind, Op, Program, Rank, RankId, Transfer, memory, run};
-use crate::table::{Id, Rows};
+use crate::table::Id;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -123,8 +123,8 @@ pub(super) struct Machine<'p, 'b> {
     /// The last moments of the blocks that have ended.
     ended: Vec<(RankId, MomentId)>,
     pub(super) counters: Counters,
-    /// How often each port channel's proxy was pushed.
-    pub(super) pushed: Rows<RankId, u32>,
+    /// How many transfers each proxy was pushed.
+    pub(super) pushed: FxHashMap<Agent, u32>,
     /// Whether to record what values were made from: only packets pass this on.
     pub(super) follows: bool,
     /// Whether packets and plain chunks overlap in scratch.
@@ -235,7 +235,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             packets: Packets::default(),
             ended: Vec::new(),
             counters: Counters::new(followed()),
-            pushed: Rows::new(followed().map(|rank| rank.channels.iter().map(|_| 0))),
+            pushed: FxHashMap::default(),
             follows: followed().any(has_packets),
             // Where they overlap, no rank represents another.
             mixed: fold.turn() == Turn::Still && overlay::mixed(program),

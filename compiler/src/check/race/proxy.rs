@@ -2,15 +2,78 @@
 //! pushing thread has now.
 
 use super::access::Element;
+use super::agents::Agent;
 use super::block::Block;
 use super::clock::Clock;
-use super::history::{NONE, Source};
+use super::history::{MomentId, NONE, Source};
 use super::machine::{Actor, Machine};
 use super::step::Step;
-use crate::ir::{Transfer, Verb};
+use crate::ir::{ChannelId, Transfer, Verb};
 use smallvec::SmallVec;
 
+/// A request to a proxy.
+pub(super) struct Request {
+    /// The proxy.
+    proxy: Agent,
+    /// How many transfers it was pushed before.
+    pushed: u32,
+    /// What is known when it is carried out.
+    pub(super) moment: MomentId,
+    /// What is known of the requests of other blocks to the same channel: these are carried out before it.
+    ahead: SmallVec<[Source; 1]>,
+}
+
 impl<'p> Machine<'p, '_> {
+    /// A request that a thread pushes, which knows all up to a moment.
+    pub(super) fn request(
+        &mut self,
+        block: &Block<'p>,
+        channel: ChannelId,
+        pusher: MomentId,
+    ) -> Request {
+        let proxy = self.agents.proxy(block.rank, channel, block.agent);
+        let pushed = self.pushed.get(&proxy).copied().unwrap_or(0);
+        let ahead = self.ahead(proxy, pusher);
+        let told = std::iter::once(Source::All(pusher, 0)).chain(ahead.iter().copied());
+        let chain = self.history.chain();
+        let moment = self.history.add((proxy, chain), pushed, NONE, told);
+        Request { proxy, pushed, moment, ahead }
+    }
+
+    /// What other blocks have pushed to the same channel, as far as the pushing thread knows of it.
+    fn ahead(&mut self, proxy: Agent, pusher: MomentId) -> SmallVec<[Source; 1]> {
+        let siblings = self.agents.siblings(proxy);
+        if siblings.len() == 1 {
+            return SmallVec::new();
+        }
+        let knows = Clock::told([Source::All(pusher, 0)]);
+        let mut ahead = SmallVec::new();
+        for other in siblings.filter(|other| *other != proxy) {
+            let (lookup, queue) = (self.lookup(), self.agents.queue(other));
+            let pushed = self.pushed.get(&other).copied().unwrap_or(0);
+            let steps: Vec<u32> = (0..pushed).collect();
+            let known = steps.partition_point(|step| knows.has_run(lookup, queue, *step)) as u32;
+            if known > 0 {
+                let chain = self.history.chain();
+                let moment = self.history.add((other, chain), known, NONE, []);
+                ahead.push(Source::All(moment, 0));
+            }
+        }
+        ahead
+    }
+
+    /// Counts one more transfer that a thread has pushed to a proxy.
+    fn push_one(&mut self, block: &mut Block<'p>, thread: u32, proxy: Agent) {
+        let pushed = self.pushed.entry(proxy).or_default();
+        *pushed += 1;
+        if self.agents.siblings(proxy).len() > 1 {
+            let chain = self.history.chain();
+            let queue = (self.agents.queue(proxy), chain);
+            let moment = self.history.add(queue, *pushed, NONE, []);
+            block.hear(thread, Source::Run(moment, 0));
+        }
+    }
+
     /// Pushes the requests of a transfer to the block's proxies.
     pub(super) fn push(
         &mut self,
@@ -33,12 +96,8 @@ impl<'p> Machine<'p, '_> {
             block.meet(self.lookup());
         }
         for (thread, channel) in (0..).zip(&transfer.channels) {
-            let proxy = self.agents.proxy(rank, *channel);
-            let pushed = self.pushed(rank, *channel);
             let pusher = block.moment(&mut self.history, thread);
-            let chain = self.history.chain();
-            let told = [Source::All(pusher, 0)];
-            let moment = self.history.add((proxy, chain), pushed, NONE, told);
+            let Request { proxy, pushed, moment, ahead } = self.request(block, *channel, pusher);
             let clock = Clock::told([Source::All(moment, 0)]);
             // A thread often knows what all threads know, whose clock goes from one request to the next.
             let is_base = pusher == block.base.moment(&mut self.history);
@@ -56,13 +115,13 @@ impl<'p> Machine<'p, '_> {
             for element in elements.iter().filter(|element| element.entry == thread as usize) {
                 self.element(&actor, element, (&[], false));
             }
-            self.push_one(rank, *channel);
+            self.push_one(block, thread, proxy);
             if transfer.verb.signals() {
                 self.signal(block, thread, *channel, false);
             }
             if transfer.verb == Verb::PutWithSignalAndFlush {
                 let chain = self.history.chain();
-                let flushed = self.history.add((proxy, chain), pushed + 1, NONE, []);
+                let flushed = self.history.add((proxy, chain), pushed + 1, NONE, ahead);
                 block.hear(thread, Source::All(flushed, 0));
             }
         }

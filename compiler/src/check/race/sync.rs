@@ -3,7 +3,7 @@
 use super::agents::{Agent, NOBODY};
 use super::block::{Block, Blocks};
 use super::clock::Lookup;
-use super::guarantee::{Acts, CounterKey, Given, Guarantees};
+use super::guarantee::{Act, Acts, CounterKey, Given, Guarantees};
 use super::history::{Packed, Source};
 use super::machine::Machine;
 use crate::check::matching::InTurn;
@@ -27,15 +27,25 @@ struct Counter {
     told: SmallVec<[Packed; 1]>,
     /// How often it was taken.
     taken: u32,
-    giver: User,
-    taker: User,
+    giver: Users,
+    taker: Users,
     /// How many of these each taking thread has heard.
     heard: SmallVec<[Progress; 1]>,
 }
 
-/// Who uses an end of a counter: an agent, nobody, or several.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct User(Agent);
+/// Who uses an end of a counter: nobody, one thread after the other of a block, or several at a time.
+#[derive(Clone, Copy)]
+struct Users {
+    /// The block, [`NOBODY`] or [`SEVERAL`].
+    agent: Agent,
+    /// The thread that used it last.
+    thread: u32,
+    /// The step in which that was.
+    step: u32,
+}
+
+/// The number for several users at a time.
+const SEVERAL: Agent = NOBODY - 1;
 
 /// How many of a counter's signals or releases a thread has heard: strongly (`seen`), and for execution only (`run`).
 #[derive(Clone, Copy, Default)]
@@ -45,19 +55,25 @@ struct Progress {
     run: u32,
 }
 
-impl User {
-    const NOBODY: User = User(NOBODY);
-    const SEVERAL: User = User(NOBODY - 1);
+impl Users {
+    const NOBODY: Users = Users { agent: NOBODY, thread: 0, step: 0 };
 
-    fn and(self, agent: Agent) -> User {
-        let first = self == User::NOBODY || self == User(agent);
-        if first { User(agent) } else { User::SEVERAL }
+    /// Adds a use. Threads of a block use it one after the other if they have met since the last use.
+    fn add(&mut self, (agent, step): Act, thread: u32, met: u32) {
+        let follows = self.thread == thread || self.step < met;
+        let is_first = self.agent == NOBODY;
+        let goes_on = is_first || self.agent == agent && follows;
+        *self = Users { agent: if goes_on { agent } else { SEVERAL }, thread, step };
+    }
+
+    fn are_several(self) -> bool {
+        self.agent == SEVERAL
     }
 }
 
-impl Default for User {
-    fn default() -> User {
-        User::NOBODY
+impl Default for Users {
+    fn default() -> Users {
+        Users::NOBODY
     }
 }
 
@@ -80,9 +96,8 @@ impl Counters {
         }
         let in_turn = InTurn::of(program);
         let is_open = |which: CounterKey, counter: &Counter| {
-            let gives =
-                counter.giver == User::SEVERAL && !which.is_given_in_turn(program, &in_turn);
-            gives || counter.taker == User::SEVERAL && !which.is_taken_in_turn(&in_turn)
+            let gives = counter.giver.are_several() && !which.is_given_in_turn(program, &in_turn);
+            gives || counter.taker.are_several() && !which.is_taken_in_turn(&in_turn)
         };
         let open = shared.into_iter().filter(|(which, counter)| is_open(*which, counter));
         open.map(|(which, _)| which).collect()
@@ -123,11 +138,11 @@ impl Counters {
         }
     }
 
-    /// Adds a signal or release of an agent.
-    fn give(&mut self, which: CounterKey, given: Given, is_shared: bool) {
+    /// Adds a signal or release; the threads of its block have met at the step `met`.
+    fn give(&mut self, which: CounterKey, given: Given, met: u32, is_shared: bool) {
         let Some(counter) = self.of(which) else { return };
         counter.told.push(Packed::from(given.source));
-        counter.giver = counter.giver.and(given.act.0);
+        counter.giver.add(given.act, given.thread, met);
         if is_shared {
             self.acts.entry(which).or_default().given.push(given);
         }
@@ -153,7 +168,7 @@ impl Counter {
     }
 
     fn is_shared(&self) -> bool {
-        [self.giver, self.taker].contains(&User::SEVERAL)
+        self.giver.are_several() || self.taker.are_several()
     }
 }
 
@@ -217,11 +232,8 @@ impl<'p> Machine<'p, '_> {
         let port = row.kind() == ChannelKind::Port;
         let mut moment = block.moment(&mut self.history, thread);
         if port {
-            let proxy = self.agents.proxy(block.rank, channel);
-            let pushed = self.pushed(block.rank, channel);
-            let (chain, told) = (self.history.chain(), [Source::All(moment, 0)]);
-            let none = super::history::NONE;
-            moment = self.history.add((proxy, chain), pushed, none, told);
+            let request = self.request(block, channel, moment);
+            moment = request.moment;
         }
         let (rank, there, by) = self.fold.end(peer, there);
         let back = self.agents.turn().back(by);
@@ -230,7 +242,8 @@ impl<'p> Machine<'p, '_> {
             false => Source::All(moment, back),
         };
         let act = (self.agents.moved(block.agent, back), block.at);
-        self.give(CounterKey::Channel(rank, there), Given { act, source });
+        let given = Given { act, thread, source };
+        self.give(CounterKey::Channel(rank, there), given, block.met());
     }
 
     /// Waits for one more signal on each channel, with a thread for each, if the signals are there.
@@ -285,8 +298,8 @@ impl<'p> Machine<'p, '_> {
             .is_some_and(|counter| (counter.taken as usize) < counter.told.len() + start)
     }
 
-    fn give(&mut self, which: CounterKey, given: Given) {
-        self.counters.give(which, given, self.shared.guarantees.concern(which));
+    fn give(&mut self, which: CounterKey, given: Given, met: u32) {
+        self.counters.give(which, given, met, self.shared.guarantees.concern(which));
     }
 
     /// A thread of a block takes one more; returns what that tells. With one user at each end, it is what the needed
@@ -300,18 +313,18 @@ impl<'p> Machine<'p, '_> {
     ) -> SmallVec<[Source; 1]> {
         let Some(counter) = self.counters.of(which) else { return SmallVec::new() };
         counter.taken += 1;
-        counter.taker = counter.taker.and(block.agent);
+        counter.taker.add((block.agent, block.at), by.0, block.met());
         if !self.shared.guarantees.concern(which) {
             return counter.hear((counter.taken as usize).saturating_sub(start), by);
         }
-        let act = (block.agent, block.at);
+        let user = ((block.agent, block.at), by.0);
         let knew = block.moment(&mut self.history, by.0);
         let acts = self.counters.acts.entry(which).or_default();
-        acts.take(act, knew, start);
-        let known = self.shared.guarantees.of(which, act);
-        let told = acts.given.iter().filter(|one| known.contains(&one.act));
+        acts.take(user, knew, start);
+        let known = self.shared.guarantees.of(which, user);
+        let told = acts.given.iter().filter(|one| known.contains(&one.user()));
         let certain = told.map(|one| one.source);
-        let common = self.shared.guarantees.common(which, act);
+        let common = self.shared.guarantees.common(which, user);
         let common = common.map(|common| common.sources(&mut self.history, self.agents));
         certain.chain(common.unwrap_or_default()).collect()
     }
@@ -320,8 +333,8 @@ impl<'p> Machine<'p, '_> {
     pub(super) fn release(&mut self, block: &mut Block<'p>, thread: u32, id: SemaphoreId) {
         let moment = block.moment(&mut self.history, thread);
         let act = (block.agent, block.at);
-        let source = Source::All(moment, 0);
-        self.give(CounterKey::Semaphore(block.rank, id), Given { act, source });
+        let given = Given { act, thread, source: Source::All(moment, 0) };
+        self.give(CounterKey::Semaphore(block.rank, id), given, block.met());
     }
 
     /// Acquires each semaphore, with a thread for each, if all can be acquired.
@@ -338,17 +351,5 @@ impl<'p> Machine<'p, '_> {
             }
         }
         true
-    }
-
-    /// How often a port channel's proxy was pushed.
-    pub(super) fn pushed(&self, rank: RankId, channel: ChannelId) -> u32 {
-        self.pushed.get(rank, channel.index()).copied().unwrap_or(0)
-    }
-
-    /// Counts one more push to a port channel's proxy.
-    pub(super) fn push_one(&mut self, rank: RankId, channel: ChannelId) {
-        if let Some(count) = self.pushed.get_mut(rank, channel.index()) {
-            *count += 1;
-        }
     }
 }
