@@ -7,12 +7,14 @@
 mod exchange;
 mod option;
 mod order;
+mod removal;
 mod statement;
 mod surroundings;
 
 use crate::diagnostic::change::Change;
 use crate::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix};
 use crate::source::{Place, SourceMap};
+pub(crate) use removal::{relaxed, without};
 use statement::{Statement, moved};
 
 /// How the names of the library's files begin.

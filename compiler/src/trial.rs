@@ -10,6 +10,8 @@
 //! If a program is too large to be tried again, its fixes are not sure. If nothing is promised of a program's buffers,
 //! a fix that removes something is never sure.
 
+mod exchanges;
+mod needless;
 mod version;
 
 use crate::diagnostic::{Certainty, Change, Diagnostic, Severity};
@@ -21,6 +23,7 @@ use crate::phase::phase;
 use crate::repair;
 use crate::resolve::program::{ProgramId, Unit};
 use crate::source::SourceMap;
+pub use needless::{Needless, needless};
 use std::cell::Cell;
 use version::Version;
 
@@ -84,7 +87,9 @@ fn costs_blocks(report: &Diagnostic) -> bool {
 /// Settings that a program is tried with.
 struct Situation {
     settings: Settings,
-    /// How many operations and chunks the program has with these settings.
+    /// How many ranks the program has with these settings.
+    ranks: usize,
+    /// How many operations and chunks.
     size: usize,
     /// Whether these settings have a number of ranks that was not requested.
     elsewhere: bool,
@@ -102,7 +107,7 @@ struct Trials<'a> {
 impl<'a> Trials<'a> {
     fn new(subject: Subject<'a>) -> Option<Trials<'a>> {
         let first = Version::new(subject)?;
-        let situations = situations(subject, &first)?;
+        let situations = situations(subject, &first, BUDGET)?;
         Some(Trials { subject, first, situations, left: Cell::new(BUDGET) })
     }
 
@@ -186,11 +191,11 @@ impl<'a> Trials<'a> {
 }
 
 /// The requested settings, and other numbers of ranks that the program accepts and that fit the budget.
-fn situations(subject: Subject<'_>, first: &Version) -> Option<Vec<Situation>> {
+fn situations(subject: Subject<'_>, first: &Version, budget: usize) -> Option<Vec<Situation>> {
     let size = |settings: &Settings| first.ranks_and_size(settings, subject.interrupt);
     let situation = |settings: Settings, elsewhere| {
-        let (_, size) = size(&settings)?;
-        Some(Situation { settings, size, elsewhere })
+        let (ranks, size) = size(&settings)?;
+        Some(Situation { settings, ranks, size, elsewhere })
     };
     let given = subject.settings.iter().map(|settings| situation(settings.clone(), false));
     let mut situations: Vec<Situation> = given.collect::<Option<_>>()?;
@@ -200,7 +205,7 @@ fn situations(subject: Subject<'_>, first: &Version) -> Option<Vec<Situation>> {
     for other in numbers(ranks).filter(|_| program.ranks.is_some()) {
         // The work of all ranks together usually grows with the square of their number.
         let expected = here.saturating_mul(other * other) / (ranks * ranks).max(1);
-        if expected < BUDGET / 2 {
+        if expected < budget / 2 {
             situations.extend(situation(with_ranks(program, settings, other), true));
         }
     }

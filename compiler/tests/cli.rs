@@ -12,6 +12,8 @@ mod folder;
 mod hostile;
 #[path = "cli/kernels.rs"]
 mod kernels;
+#[path = "cli/needless.rs"]
+mod needless;
 #[path = "cli/plans.rs"]
 mod plans;
 #[path = "cli/run.rs"]

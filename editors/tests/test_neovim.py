@@ -14,6 +14,9 @@ PLAIN = ["--headless", "-n", "-i", "NONE", "-u", "NONE", "--cmd", f"set rtp^={ED
 
 # Where a statement continues on the next line, cindent indents differently.
 INDENTED_OTHERWISE = {
+    "examples/algorithms/allreduce_bucket.ccl",
+    "examples/algorithms/allreduce_double_tree.ccl",
+    "examples/algorithms/allreduce_swing.ccl",
     "examples/systems/allreduce_binomial_tree.ccl",
     "stdlib/ccl/algorithms/allreduce_nodes.ccl",
     "stdlib/ccl/patterns.ccl",

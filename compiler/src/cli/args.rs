@@ -187,6 +187,10 @@ pub(crate) struct Check {
     /// Apply the certain fixes to the files, and check again
     #[arg(long)]
     pub(crate) fix: bool,
+    /// Also look for synchronization that correct programs do not need: each signal with its wait, barrier and so on is
+    /// removed or relaxed, and the rest checked again
+    #[arg(long)]
+    pub(crate) needless: bool,
     /// What the program will run on
     #[arg(long, value_enum, default_value_t = Target::Executor)]
     pub(crate) target: Target,

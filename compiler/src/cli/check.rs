@@ -13,7 +13,7 @@ use compiler::interrupt::Interrupt;
 use compiler::onset;
 use compiler::phase::phase;
 use compiler::resolve::program::{Program, ProgramId, Unit};
-use compiler::trial::{self, Subject};
+use compiler::trial::{self, Needless, Subject};
 
 /// How often files are checked again after fixes: one fix may reveal what another one fixes.
 const ROUNDS: usize = 10;
@@ -113,7 +113,7 @@ fn one(
             continue;
         }
         checked += 1;
-        if driver::has_errors(&diagnostics) || tried.len() < MOST_RIGHT {
+        if driver::has_errors(&diagnostics) || check.needless || tried.len() < MOST_RIGHT {
             tried.push(settings);
         }
         gathered.add(&combination, diagnostics);
@@ -133,7 +133,16 @@ fn one(
     let sources = &reporter.sources;
     let subject = Subject { sources, unit, program, settings: &tried, check: &look, interrupt };
     trial::confirm(subject, &mut found);
+    let correct = checked > 0 && !driver::has_errors(&found);
+    let (more, remark) = match check.needless && correct {
+        true => needless(subject),
+        false => (Vec::new(), None),
+    };
     reporter.add(found);
+    reporter.add(more);
+    if let Some(remark) = remark {
+        reporter.remark(&remark);
+    }
     if sweep.varies() {
         let name = &unit.programs[program].name;
         let impossible = match impossible {
@@ -145,6 +154,25 @@ fn one(
         ));
     }
     Ok(())
+}
+
+/// What a correct program can do without, and a remark about what was tried.
+fn needless(subject: Subject<'_>) -> (Vec<Diagnostic>, Option<String>) {
+    let name = &subject.unit.programs[subject.program].name;
+    let Some(Needless { found, exchanges, untried }) = trial::needless(subject) else {
+        let why =
+            "nothing is promised of its result, so nothing shows which synchronization it needs";
+        return (Vec::new(), Some(format!("`{name}`: {why}")));
+    };
+    let untried = match untried {
+        0 => String::new(),
+        _ => format!("; {untried} were not tried, as that would take too long: try fewer ranks"),
+    };
+    let changed = found.len();
+    let remark = format!(
+        "`{name}`: {changed} of {exchanges} synchronizations can be removed or relaxed{untried}"
+    );
+    (found, Some(remark))
 }
 
 /// The reports about one program as a plan; `explain` asks for the number of ranks from which on a limit is exceeded.

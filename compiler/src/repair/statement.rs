@@ -46,7 +46,16 @@ impl<'a> Statement<'a> {
 
     /// Removes it.
     pub(super) fn removed(&self) -> Edit {
-        Edit { span: self.whole(), text: String::new() }
+        Edit { span: self.with_blanks(0), text: String::new() }
+    }
+
+    /// Removes it, and the comment behind it on its line.
+    pub(super) fn removed_with_comment(&self) -> Edit {
+        let rest = self.rest();
+        let comment = rest.trim_start_matches([' ', '\t']);
+        let line = comment.split(LINE_ENDS).next().filter(|line| line.starts_with("//"));
+        let behind = line.map_or(0, |line| rest.len() - comment.len() + line.len());
+        Edit { span: self.with_blanks(behind), text: String::new() }
     }
 
     /// Repeats it `more` times.
@@ -110,6 +119,16 @@ impl<'a> Statement<'a> {
         Some(Edit { span: Span { start, ..word }, text: String::new() })
     }
 
+    /// Adds `relaxed`; none if that is not a signal or a wait, or has the word already.
+    pub(super) fn relaxed(&self) -> Option<Edit> {
+        let tokens = self.tokens();
+        let verb = tokens.first()?.kind;
+        let has_it = tokens.iter().any(|token| token.kind == Kind::Relaxed);
+        let last = tokens.iter().rev().find(|token| token.kind != Kind::Semicolon)?;
+        (matches!(verb, Kind::Signal | Kind::Wait) && !has_it)
+            .then(|| Edit { span: last.after(), text: " relaxed".to_owned() })
+    }
+
     pub(super) fn flushed(&self) -> Option<Edit> {
         let verb = self.tokens().into_iter().next()?;
         let ends = [(Kind::Put, "_with_signal_and_flush"), (Kind::PutWithSignal, "_and_flush")];
@@ -151,15 +170,21 @@ impl<'a> Statement<'a> {
         self.file.text.get(start as usize..end? as usize)
     }
 
-    /// The span to remove if the statement goes: its line, or its part of the line.
-    fn whole(&self) -> Span {
-        let rest = self.file.text.get(self.span.end as usize..).unwrap_or("");
+    /// The text behind it.
+    fn rest(&self) -> &'a str {
+        self.file.text.get(self.span.end as usize..).unwrap_or("")
+    }
+
+    /// The span to remove if the statement goes, and so many bytes behind it: its line, or its part of the line.
+    fn with_blanks(&self, behind: usize) -> Span {
+        let rest = self.rest().get(behind..).unwrap_or("");
         let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
-        let end = self.span.end + blanks as u32;
+        let end = self.span.end + (behind + blanks) as u32;
         match self.indent().zip(rest.get(blanks..).and_then(next_line)) {
             Some((indent, next)) => {
                 let start = self.span.start - indent.len() as u32;
-                Span { start, end: self.span.end + (rest.len() - next.len()) as u32, ..self.span }
+                let whole = behind + rest.len() - next.len();
+                Span { start, end: self.span.end + whole as u32, ..self.span }
             }
             None => Span { end, ..self.span },
         }
@@ -184,7 +209,7 @@ pub(super) fn moved(what: &Statement<'_>, past: &Statement<'_>, side: Side) -> O
         Side::After => past.after(what.text),
         Side::Before => past.before(what.text),
     };
-    Some(vec![Edit { span: what.whole(), text: String::new() }, inserted])
+    Some(vec![what.removed(), inserted])
 }
 
 /// The blanks at the beginning of an offset's line, if there is nothing else before the offset.

@@ -61,7 +61,11 @@ impl Version {
     }
 
     /// The concrete program; none if it does not accept these settings.
-    fn elaborated(&self, settings: &Settings, interrupt: &Interrupt) -> Option<ir::Program> {
+    pub(super) fn elaborated(
+        &self,
+        settings: &Settings,
+        interrupt: &Interrupt,
+    ) -> Option<ir::Program> {
         elaborate::elaborate(&self.unit, self.program, settings, interrupt).0
     }
 
