@@ -19,6 +19,7 @@ mod matching;
 pub(crate) mod names;
 mod nearest;
 mod promise;
+mod pushers;
 mod race;
 mod ring;
 mod shared;

@@ -62,6 +62,13 @@ struct Request {
     moves: bool,
 }
 
+/// A proxy, and the block that it serves if there are others.
+#[derive(Clone, Copy, Debug)]
+struct Server {
+    block: Option<Agent>,
+    proxy: Agent,
+}
+
 /// What an agent does in a launch.
 #[derive(Clone, Debug)]
 enum Chain<'p> {
@@ -80,8 +87,8 @@ pub(super) struct EventGraph<'p> {
     chains: Vec<Chain<'p>>,
     /// The agents that are a rank's blocks.
     blocks: Vec<Range<Agent>>,
-    /// The agent that serves an end of a port channel.
-    proxies: BTreeMap<(RankId, ChannelId), Agent>,
+    /// The agents that serve an end of a port channel: one, or one for each block that pushes to it.
+    proxies: BTreeMap<(RankId, ChannelId), Vec<Server>>,
     first_user: Agent,
     /// Signals that come in at an end of a channel, and waits for them.
     signals: BTreeMap<(RankId, ChannelId), Places>,

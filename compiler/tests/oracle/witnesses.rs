@@ -8,30 +8,42 @@ use crate::replay::replay;
 use compiler::check;
 use compiler::diagnostic::json;
 use compiler::interrupt::Interrupt;
-use compiler::ir::{Action, Block, Channel, Program, Semaphore};
+use compiler::ir::{Action, Channel, Program, Semaphore};
 use compiler::source::SourceMap;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Reports that have no witness: nothing was checked, or launches of two sizes meet, which a witness cannot say. Counters with several users have no witness either
 /// ([`shares`]), because it is open which signal meets which wait.
 const WITHOUT: [&str; 2] = ["W0501", "W0503"];
 
-/// Whether several blocks release a semaphore, signal over an end of a channel or wait on one, or use something
-/// declared as shared.
+/// Whether several blocks, or several threads of one, release a semaphore, signal over an end of a channel or wait on one,
+/// or use something declared as shared.
 fn shares(program: &Program) -> bool {
     program.ranks.iter().any(|rank| {
-        let several = |does: &dyn Fn(&Action) -> bool| {
-            let does = |block: &&Block| block.ops.iter().any(|op| does(&op.action));
-            rank.blocks.iter().filter(does).count() > 1
+        let several = |thread: &dyn Fn(&Action) -> Option<usize>| {
+            let users = rank.blocks.entries().flat_map(|(id, block)| {
+                block.ops.iter().filter_map(move |op| Some((id, thread(&op.action)?)))
+            });
+            users.collect::<BTreeSet<_>>().len() > 1
         };
-        let released =
-            |id| several(&|action| matches!(action, Action::Release(list) if list.contains(&id)));
+        let released = |id| {
+            several(&|action| {
+                let Action::Release(list) = action else { return None };
+                list.iter().position(|one| *one == id)
+            })
+        };
         let signalled = |id| {
-            several(&|action| matches!(action, Action::Signal(one) if one.channels.contains(&id)))
+            several(&|action| {
+                let Action::Signal(signal) = action else { return None };
+                signal.channels.iter().position(|one| *one == id)
+            })
         };
         let awaited = |id| {
-            several(&|action| matches!(action, Action::Wait(one) if one.channels.contains(&id)))
+            several(&|action| {
+                let Action::Wait(signal) = action else { return None };
+                signal.channels.iter().position(|one| *one == id)
+            })
         };
         let channel = |(id, channel): (_, &Channel)| channel.shared || signalled(id) || awaited(id);
         let semaphore = |(id, semaphore): (_, &Semaphore)| semaphore.shared || released(id);

@@ -1,7 +1,8 @@
 //! Lays out a program as chains: what each agent does in a launch, and who provides what others
 //! wait for.
 
-use super::{Agent, Chain, EventGraph, Line, Places, Request};
+use super::{Agent, Chain, EventGraph, Line, Places, Request, Server};
+use crate::check::pushers;
 use crate::diagnostic::witness::Step;
 use crate::ir::memory::{Group, covered, extents, groups, writes_packets};
 use crate::ir::run::{Windows, windows};
@@ -52,13 +53,26 @@ impl<'p> EventGraph<'p> {
         Some(index.graph)
     }
 
-    /// Adds the proxies, one for each end of a port channel.
+    /// Adds the proxies of each end of a port channel, numbered as the checks for races number them: if several blocks push
+    /// to it, a proxy for each of them, and then as many queues, in which nothing happens here.
     fn add_proxies(&mut self) {
         for (rank, row) in self.program.ranks.entries() {
+            let shared: BTreeMap<_, _> = pushers::several(rank, row).into_iter().collect();
             let ports = row.channels.entries().filter(|(_, c)| c.kind() == ChannelKind::Port);
             for (channel, _) in ports {
-                self.proxies.insert((rank, channel), self.chains.len() as Agent);
-                self.chains.push(Chain::Proxy { rank, channel, requests: Vec::new() });
+                let blocks = match shared.get(&(rank, channel)) {
+                    Some(blocks) => {
+                        blocks.iter().map(|block| Some(self.block(rank, *block))).collect()
+                    }
+                    None => vec![None],
+                };
+                let queues = if blocks.len() > 1 { blocks.len() } else { 0 };
+                let first = self.chains.len() as Agent;
+                let servers = (first..).zip(&blocks);
+                let servers = servers.map(|(proxy, block)| Server { block: *block, proxy });
+                self.proxies.insert((rank, channel), servers.collect());
+                let none = Chain::Proxy { rank, channel, requests: Vec::new() };
+                self.chains.extend(vec![none; blocks.len() + queues]);
             }
         }
     }
@@ -160,7 +174,8 @@ impl<'p> Index<'p> {
         (block, line): (Agent, u32),
         moves: bool,
     ) -> Option<(Agent, u32)> {
-        let proxy = *self.graph.proxies.get(&(rank, channel))?;
+        let mut servers = self.graph.proxies.get(&(rank, channel))?.iter();
+        let proxy = servers.find(|one| one.block.is_none_or(|served| served == block))?.proxy;
         let Some(Chain::Proxy { requests, .. }) = self.graph.chains.get_mut(proxy as usize) else {
             return None;
         };

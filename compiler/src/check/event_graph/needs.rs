@@ -19,14 +19,8 @@ impl EventGraph<'_> {
             Chain::Proxy { requests, .. } => {
                 let request = requests.get(at as usize)?;
                 let made = Moment { launch, agent: request.block, at: request.line };
-                let behind = at.checked_sub(1).filter(|_| is_one_block(requests));
-                Some(
-                    behind
-                        .map(|at| Moment { launch, agent, at })
-                        .into_iter()
-                        .chain([made])
-                        .collect(),
-                )
+                let behind = at.checked_sub(1).map(|at| Moment { launch, agent, at });
+                Some(behind.into_iter().chain([made]).collect())
             }
             Chain::Block { rank, lines, .. } => {
                 let mut needs = Vec::new();
@@ -87,13 +81,19 @@ impl EventGraph<'_> {
     }
 
     /// The requests that a line makes of some channels.
-    fn requests(&self, rank: RankId, line: Moment, channels: &[ChannelId]) -> Vec<Moment> {
+    pub(super) fn requests(
+        &self,
+        rank: RankId,
+        line: Moment,
+        channels: &[ChannelId],
+    ) -> Vec<Moment> {
         let mut made = Vec::new();
-        for agent in channels.iter().filter_map(|channel| self.proxies.get(&(rank, *channel))) {
-            let Some(Chain::Proxy { requests, .. }) = self.chain(*agent) else { continue };
+        let servers = channels.iter().filter_map(|channel| self.proxies.get(&(rank, *channel)));
+        for agent in servers.flatten().map(|server| server.proxy) {
+            let Some(Chain::Proxy { requests, .. }) = self.chain(agent) else { continue };
             let of = |request: &Request| (request.block, request.line) == (line.agent, line.at);
             let of = (0..).zip(requests).filter(|(_, request)| of(request));
-            made.extend(of.map(|(at, _)| Moment { launch: line.launch, agent: *agent, at }));
+            made.extend(of.map(|(at, _)| Moment { launch: line.launch, agent, at }));
         }
         made
     }
@@ -348,9 +348,4 @@ fn sends_raw(transfer: &Transfer) -> bool {
 fn moments(places: Option<&Places>) -> Vec<Moment> {
     let moment = |(agent, at): &(Agent, u32)| Moment { launch: 0, agent: *agent, at: *at };
     places.into_iter().flatten().map(moment).collect()
-}
-
-/// Whether all requests come from one block, which orders them.
-fn is_one_block(requests: &[Request]) -> bool {
-    requests.windows(2).all(|pair| matches!(pair, [a, b] if a.block == b.block))
 }

@@ -5,9 +5,10 @@
 //! comes a queue, an agent whose steps are the pushes: who knows of them knows what comes first.
 
 use super::turn::{Turn, TurnId};
-use crate::ir::{Action, BlockId, ChannelId, ChannelKind, Op, Program, Rank, RankId};
+use crate::check::pushers;
+use crate::ir::{BlockId, ChannelId, ChannelKind, Program, Rank, RankId};
 use crate::table::{Id, Rows, Table};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A thread block, or the proxy of a port channel. Blocks come first, rank by rank, then the proxies, rank by rank. On
@@ -51,7 +52,8 @@ impl Agents {
         }
         let followed = turn.first(program.ranks.len() as u32) as usize;
         let ranks = || program.ranks.entries().take(followed);
-        let pushers: BTreeMap<_, _> = ranks().flat_map(|(id, rank)| several(id, rank)).collect();
+        let pushers: BTreeMap<_, _> =
+            ranks().flat_map(|(id, rank)| pushers::several(id, rank)).collect();
         let proxies_of = |id: RankId, channel: ChannelId| {
             pushers.get(&(id, channel)).map_or(1, |blocks| 2 * blocks.len())
         };
@@ -168,39 +170,5 @@ impl Agents {
         let of = if self.is_proxy(agent) { &self.proxies } else { &self.blocks };
         let (from, to) = (of.lookup(RankId(*rank)), of.lookup(RankId(self.turn.then(*rank, by))));
         from.zip(to).map_or(NOBODY, |(from, to)| agent - from.start + to.start)
-    }
-}
-
-/// The port channels of a rank that several blocks push to, with these blocks.
-fn several(id: RankId, rank: &Rank) -> Vec<((RankId, ChannelId), Vec<BlockId>)> {
-    let is_port = |channel: &ChannelId| {
-        rank.channels.lookup(*channel).is_some_and(|row| row.kind() == ChannelKind::Port)
-    };
-    let mut pushers: BTreeMap<ChannelId, BTreeSet<BlockId>> = BTreeMap::new();
-    if !rank.channels.iter().any(|row| row.kind() == ChannelKind::Port) {
-        return Vec::new();
-    }
-    for (block, row) in rank.blocks.entries() {
-        for channel in crate::ir::all_ops(&row.ops).flat_map(pushed).filter(|one| is_port(one)) {
-            pushers.entry(*channel).or_default().insert(block);
-        }
-    }
-    let several = pushers.into_iter().filter(|(_, blocks)| blocks.len() > 1);
-    several.map(|(channel, blocks)| ((id, channel), blocks.into_iter().collect())).collect()
-}
-
-/// The channels that an operation pushes requests to, if they are port channels.
-fn pushed(op: &Op) -> &[ChannelId] {
-    match &op.action {
-        Action::Signal(signal) => &signal.channels,
-        Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => &transfer.channels,
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Transfer(_)
-        | Action::Pipeline(_) => &[],
     }
 }

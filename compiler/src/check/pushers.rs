@@ -1,0 +1,38 @@
+//! Who pushes requests to the proxies of port channels.
+
+use crate::ir::{Action, BlockId, ChannelId, ChannelKind, Op, Rank, RankId, all_ops};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The port channels of a rank that several blocks push to, with these blocks.
+pub(super) fn several(id: RankId, rank: &Rank) -> Vec<((RankId, ChannelId), Vec<BlockId>)> {
+    let is_port = |channel: &ChannelId| {
+        rank.channels.lookup(*channel).is_some_and(|row| row.kind() == ChannelKind::Port)
+    };
+    let mut pushers: BTreeMap<ChannelId, BTreeSet<BlockId>> = BTreeMap::new();
+    if !rank.channels.iter().any(|row| row.kind() == ChannelKind::Port) {
+        return Vec::new();
+    }
+    for (block, row) in rank.blocks.entries() {
+        for channel in all_ops(&row.ops).flat_map(pushed).filter(|one| is_port(one)) {
+            pushers.entry(*channel).or_default().insert(block);
+        }
+    }
+    let several = pushers.into_iter().filter(|(_, blocks)| blocks.len() > 1);
+    several.map(|(channel, blocks)| ((id, channel), blocks.into_iter().collect())).collect()
+}
+
+/// The channels that an operation pushes requests to, if they are port channels.
+pub(super) fn pushed(op: &Op) -> &[ChannelId] {
+    match &op.action {
+        Action::Signal(signal) => &signal.channels,
+        Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => &transfer.channels,
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => &[],
+    }
+}
