@@ -4,8 +4,8 @@
 //! So, for each launch:
 //! * E0602: no more waits on one end of a channel than signals on the other;
 //! * E0603: no more signals than waits;
-//! * E0605: one block signals over an end and one waits on it; where signals pass over a port channel, one block uses
-//!   it; one block acquires a semaphore. With several blocks, the schedule would decide which signal a wait receives,
+//! * E0605: one block signals over an end and one waits on it; where signals pass over a port channel, one block puts
+//!   over it; one block acquires a semaphore. With several blocks, the schedule would decide which signal a wait receives,
 //!   unless they do so in turn ([`in_turn`]). The same goes for several threads of one block that do not meet in
 //!   between ([`lanes`]);
 //! * E0606: as many releases of a semaphore as acquires.
