@@ -1,6 +1,7 @@
 //! Who pushes requests to the proxies of port channels.
 
-use crate::ir::{Action, BlockId, ChannelId, ChannelKind, Op, Rank, RankId, all_ops};
+use crate::ir::counter::sends;
+use crate::ir::{BlockId, ChannelId, ChannelKind, Rank, RankId, all_ops};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The port channels of a rank that several blocks push to, with these blocks.
@@ -13,26 +14,11 @@ pub(super) fn several(id: RankId, rank: &Rank) -> Vec<((RankId, ChannelId), Vec<
         return Vec::new();
     }
     for (block, row) in rank.blocks.entries() {
-        for channel in all_ops(&row.ops).flat_map(pushed).filter(|one| is_port(one)) {
+        for channel in all_ops(&row.ops).flat_map(|op| sends(&op.action)).filter(|one| is_port(one))
+        {
             pushers.entry(*channel).or_default().insert(block);
         }
     }
     let several = pushers.into_iter().filter(|(_, blocks)| blocks.len() > 1);
     several.map(|(channel, blocks)| ((id, channel), blocks.into_iter().collect())).collect()
-}
-
-/// The channels that an operation pushes requests to, if they are port channels.
-pub(super) fn pushed(op: &Op) -> &[ChannelId] {
-    match &op.action {
-        Action::Signal(signal) => &signal.channels,
-        Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => &transfer.channels,
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Transfer(_)
-        | Action::Pipeline(_) => &[],
-    }
 }

@@ -1,6 +1,6 @@
 //! Counters: the ends of channels, and semaphores. Which of them an operation takes from, and which it gives to.
 
-use super::{Action, ChannelId, Op, Program, RankId, SemaphoreId};
+use super::{Action, ChannelId, ChannelKind, Op, Program, RankId, SemaphoreId};
 
 /// An end of a channel, or a semaphore, of one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,6 +54,23 @@ pub fn given(program: &Program, rank: RankId, op: &Op) -> impl Iterator<Item = O
         let end = program.ranks.lookup(rank)?.channels.lookup(id)?;
         Some((end.peer()?, Counter::Channel(end.partner?)))
     })
+}
+
+/// The channels over which an operation signals or, over a port, puts.
+#[must_use]
+pub fn sends(action: &Action) -> &[ChannelId] {
+    match action {
+        Action::Signal(signal) => &signal.channels,
+        Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => &transfer.channels,
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => &[],
+    }
 }
 
 fn counters<'a>(

@@ -5,9 +5,9 @@
 //! comes first, so the order of the operations on such a counter and of other waits is part of the program: if two blocks
 //! hold the lock `x` before they ask for `y`, asking for both at once instead may make both wait forever.
 
-use super::counter::{Counter, gives, takes};
+use super::counter::{Counter, gives, sends, takes};
 use super::run::Awaits;
-use super::{Action, BlockId, ChannelId, ChannelKind, Program, Rank, RankId, SemaphoreId, all_ops};
+use super::{Action, BlockId, ChannelId, Program, Rank, RankId, SemaphoreId, all_ops};
 use rustc_hash::FxHashSet;
 
 /// The counters that several blocks use, on every rank; empty in most programs.
@@ -178,20 +178,4 @@ impl User {
 fn several(users: &[User]) -> impl Iterator<Item = u32> {
     let numbered = (0..).zip(users);
     numbered.filter(|(_, user)| **user == User::Several).map(|(at, _)| at)
-}
-
-/// The channels over which an operation signals or, over a port, puts.
-fn sends(action: &Action) -> &[ChannelId] {
-    match action {
-        Action::Signal(signal) => &signal.channels,
-        Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => &transfer.channels,
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Transfer(_)
-        | Action::Pipeline(_) => &[],
-    }
 }

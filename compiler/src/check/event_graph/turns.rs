@@ -1,8 +1,8 @@
 //! Moments as the turns of a schedule: consecutive moments of an agent form one turn.
 
 use super::{Chain, EventGraph, Moment};
-use crate::check::pushers;
 use crate::diagnostic::witness::Turn;
+use crate::ir::counter::sends;
 use crate::ir::{ChannelId, RankId};
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl EventGraph<'_> {
     fn push(&self, queues: &mut Queues, moment: Moment) {
         let Some(line) = self.lines(moment.agent).get(moment.at as usize) else { return };
         let rank = self.rank(moment.agent);
-        for channel in pushers::pushed(line.op) {
+        for channel in sends(&line.op.action) {
             let made = self.requests(rank, moment, &[*channel]);
             queues.entry((moment.launch, rank, *channel)).or_default().extend(made);
         }
