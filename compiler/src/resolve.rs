@@ -211,11 +211,17 @@ mod tests {
              channel lane[t in 0..2, p in node_peers] = port(p);\n\
              channel dim[k in 0..2] = memory(rank ^ (1 << k));\n\
              channel named[p in peers] = memory(p) to named[rank];\n\
-             block b { signal plain[*], lane[*, *], dim[*], named[*]; wait plain[*]; }",
+             channel some[p in peers, q in peers] = if p < q { memory(p) } else { port(q) };\n\
+             block b { signal plain[*], lane[*, *], dim[*], named[*], some[*, *]; wait plain[*]; }",
         );
         let program = unit.programs.iter().next().unwrap();
-        let found: Vec<_> = program.channels.iter().map(|family| family.peer_dimension).collect();
-        assert_eq!(found, [Some(0), Some(1), None, None]);
+        let peer = |link: &program::Link| match link {
+            program::Link::Memory(peer) | program::Link::Port(peer) => peer.dimension,
+            program::Link::Switch(..) | program::Link::If(..) => None,
+        };
+        let links = program.channels.iter().flat_map(|family| family.link.cases());
+        let found: Vec<_> = links.map(peer).collect();
+        assert_eq!(found, [Some(0), Some(1), None, Some(0), Some(0), Some(1)]);
     }
 
     #[test]

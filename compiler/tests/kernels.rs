@@ -36,6 +36,7 @@ const NETWORKED: &[(&str, i64)] = &[
     ("../examples/allgather_push_2d.ccl", 6),
     ("../examples/alltoall_three_step.ccl", 4),
     ("../examples/algorithms/allreduce_tree_nodes.ccl", 4),
+    ("../examples/algorithms/alltoall_direct.ccl", 4),
     ("../examples/algorithms/alltoallv_nodes.ccl", 4),
     ("../stdlib/ccl/algorithms/allgather_nodes.ccl", 4),
     ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", 4),

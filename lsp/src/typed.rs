@@ -102,11 +102,7 @@ impl<'u> Roots<'u> {
         }
         for channel in program.channels.iter() {
             self.dimensions(&channel.dimensions);
-            match &channel.link {
-                Link::Memory(value) | Link::Port(value) | Link::Switch(value, _) => {
-                    self.exprs.push(value);
-                }
-            }
+            self.link(&channel.link);
             self.exprs.extend(channel.to.iter().flat_map(|end| &end.indices));
         }
         for semaphore in program.semaphores.iter() {
@@ -124,6 +120,18 @@ impl<'u> Roots<'u> {
                 | ProgramItem::Channel(_)
                 | ProgramItem::Semaphore(_)
                 | ProgramItem::Block(_) => {}
+            }
+        }
+    }
+
+    fn link(&mut self, link: &'u Link) {
+        match link {
+            Link::Memory(peer) | Link::Port(peer) => self.exprs.push(&peer.rank),
+            Link::Switch(ranks, _) => self.exprs.push(ranks),
+            Link::If(condition, then, otherwise) => {
+                self.exprs.push(condition);
+                self.link(then);
+                self.link(otherwise);
             }
         }
     }

@@ -150,15 +150,15 @@ impl<'a> Eval<'_, 'a> {
         for indices in domain.members() {
             self.spend_steps(CHANNEL, family.span)?;
             self.bind_member(&family.dimensions, &indices);
-            let link = self.link(&family.link, family.span)?;
-            let other = match (&link, &family.to, family.peer_dimension) {
-                (ir::Link::Switch(_), _, _) => None,
-                (_, Some(end), _) => {
+            let (link, peer) = self.link(&family.link, family.span)?;
+            let other = match (&link, &family.to) {
+                (ir::Link::Switch(_), _) => None,
+                (_, Some(end)) => {
                     let there: Evaluated<Indices> =
                         end.indices.iter().map(|index| self.int(index)).collect();
                     Some((end.family, there?))
                 }
-                (_, None, peer) => Some((id, self.mirrored(&indices, peer))),
+                (_, None) => Some((id, self.mirrored(&indices, peer))),
             };
             made.ends.push(End { family: id, indices: indices.into(), link, other });
         }
@@ -177,14 +177,19 @@ impl<'a> Eval<'_, 'a> {
         there
     }
 
+    /// What a channel connects to, and the index that is its peer.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "a value of any other kind is the same mistake"
     )]
-    fn link(&mut self, link: &'a Link, span: Span) -> Evaluated<ir::Link> {
+    fn link(&mut self, link: &'a Link, span: Span) -> Evaluated<(ir::Link, Option<usize>)> {
         match link {
-            Link::Memory(peer) => self.peer(peer).map(ir::Link::Memory),
-            Link::Port(peer) => self.peer(peer).map(ir::Link::Port),
+            Link::Memory(peer) => Ok((ir::Link::Memory(self.peer(&peer.rank)?), peer.dimension)),
+            Link::Port(peer) => Ok((ir::Link::Port(self.peer(&peer.rank)?), peer.dimension)),
+            Link::If(condition, then, otherwise) => {
+                let chosen = if self.boolean(condition)? { then } else { otherwise };
+                self.link(chosen, span)
+            }
             Link::Switch(ranks, buffer) => {
                 let mut members = Vec::new();
                 for rank in self.list(ranks)?.iter() {
@@ -202,7 +207,8 @@ impl<'a> Eval<'_, 'a> {
                 }
                 let size = members.len() as u32;
                 let buffer = super::memory::kind_of(*buffer);
-                Ok(ir::Link::Switch(ir::SwitchGroup { buffer, ranks: members, size }.into()))
+                let group = ir::SwitchGroup { buffer, ranks: members, size };
+                Ok((ir::Link::Switch(group.into()), None))
             }
         }
     }

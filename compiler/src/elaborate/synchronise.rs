@@ -35,6 +35,10 @@ impl<'a> Eval<'_, 'a> {
                     if kind == ir::ChannelKind::Switch {
                         return Err(self.report(out, around, switch_signal(place)));
                     }
+                    // Only what goes over a port is still under way: of a family of both kinds, its ports are flushed.
+                    if kind == ir::ChannelKind::Memory && statement.verb == SynchroniseVerb::Flush {
+                        continue;
+                    }
                     // A channel that is named twice is signaled twice.
                     match channels
                         .iter_mut()

@@ -1,15 +1,15 @@
 //! The peers of channels, and the ends that they meet.
 //!
-//! In: `memory(p)`, `port(p)`, `switch(ranks, buffer)` and `to name[..]`. Out: links and ends. Rules: the peer is a
-//! rank, the buffer is a whole buffer of this rank (E0204); the named end is a channel of this program with the right
-//! number of indices (E0201, E0205); a switch channel has no other end (E0214).
+//! In: `memory(p)`, `port(p)`, `switch(ranks, buffer)`, a choice between them by `if`, and `to name[..]`. Out: links and
+//! ends. Rules: the peer is a rank, the buffer is a whole buffer of this rank (E0204); the named end is a channel of
+//! this program with the right number of indices (E0201, E0205); a switch channel has no other end (E0214).
 
 use super::access::wrong_arity;
 use super::body::{Body, wrong};
 use super::call::named_argument;
 use super::family::{Family, LinkKind};
 use super::name::meant;
-use super::program::{BufferName, ChannelEnd, Dimension, Expr, ExprKind, Link, Type};
+use super::program::{BufferName, ChannelEnd, Dimension, Expr, ExprKind, Link, Peer, Type};
 use super::types::Ty;
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::source::Span;
@@ -17,8 +17,13 @@ use crate::syntax::{ast, foreign};
 
 impl Body<'_> {
     /// The link that a channel's declaration gives it.
-    pub(super) fn link(&mut self, value: &ast::Expr) -> Link {
-        let wrong = || Link::Memory(wrong(value.span));
+    pub(super) fn link(&mut self, value: &ast::Expr, dimensions: &[Dimension]) -> Link {
+        let wrong = || Link::Memory(Peer { rank: wrong(value.span), dimension: None });
+        if let ast::ExprKind::If(condition, then, otherwise) = &value.kind {
+            let condition = self.expect(condition, &Ty::Bool);
+            let then = Box::new(self.link(then, dimensions));
+            return Link::If(condition, then, Box::new(self.link(otherwise, dimensions)));
+        }
         let ast::ExprKind::Call(name, arguments) = &value.kind else {
             let typed = self.expr(value, None);
             self.reports.extend((typed.ty != Ty::Error).then(|| not_a_link(value.span)));
@@ -37,8 +42,10 @@ impl Body<'_> {
             }
         }
         match (kind, arguments.as_slice()) {
-            (LinkKind::Memory, [peer]) => Link::Memory(self.peer(&name.text, &peer.value)),
-            (LinkKind::Port, [peer]) => Link::Port(self.peer(&name.text, &peer.value)),
+            (LinkKind::Memory, [peer]) => {
+                Link::Memory(self.peer(&name.text, &peer.value, dimensions))
+            }
+            (LinkKind::Port, [peer]) => Link::Port(self.peer(&name.text, &peer.value, dimensions)),
             (LinkKind::Switch, [ranks, buffer]) => {
                 let ranks = self.expect(&ranks.value, &Ty::Rank.list());
                 match self.whole_buffer(&buffer.value) {
@@ -57,10 +64,10 @@ impl Body<'_> {
     }
 
     /// The rank that a channel leads to.
-    fn peer(&mut self, kind: &str, peer: &ast::Expr) -> Expr {
+    fn peer(&mut self, kind: &str, peer: &ast::Expr, dimensions: &[Dimension]) -> Peer {
         let typed = self.expr(peer, Some(&Ty::Rank));
         if self.types.unify(&typed.ty, &Ty::Rank) {
-            return typed.expr;
+            return Peer { dimension: dimension_of(&typed.expr, dimensions), rank: typed.expr };
         }
         let report = self.mismatch(&typed, &Ty::Rank);
         let text = self.text(peer.span);
@@ -73,7 +80,7 @@ impl Body<'_> {
         } else {
             report
         });
-        wrong(peer.span)
+        Peer { rank: wrong(peer.span), dimension: None }
     }
 
     /// The buffer that an expression names.
@@ -93,7 +100,7 @@ impl Body<'_> {
     pub(super) fn channel_end(&mut self, end: &ast::ChannelEnd, link: &Link) -> Option<ChannelEnd> {
         let indices: Vec<Expr> =
             end.indices.iter().map(|index| self.expect(index, &Ty::Int)).collect();
-        if matches!(link, Link::Switch(..)) {
+        if link.cases().iter().any(|case| matches!(case, Link::Switch(..))) {
             self.report(end_of_switch(end.span));
             return None;
         }
@@ -135,23 +142,50 @@ impl Body<'_> {
 /// Whether the channel's link was reported. Then it does not matter that nothing uses the channel.
 pub(super) fn is_wrong(link: &Link) -> bool {
     match link {
-        Link::Memory(peer) | Link::Port(peer) => peer.ty == Type::Error,
+        Link::Memory(peer) | Link::Port(peer) => peer.rank.ty == Type::Error,
         Link::Switch(ranks, _) => ranks.ty == Type::Error,
+        Link::If(condition, then, otherwise) => {
+            condition.ty == Type::Error || is_wrong(then) || is_wrong(otherwise)
+        }
+    }
+}
+
+/// The buffer behind all channels of a family.
+pub(super) fn behind(link: &Link) -> Option<BufferName> {
+    match link {
+        Link::Memory(_) | Link::Port(_) => None,
+        Link::Switch(_, buffer) => Some(*buffer),
+        Link::If(_, then, otherwise) => {
+            behind(then).filter(|then| behind(otherwise) == Some(*then))
+        }
+    }
+}
+
+/// The kind of all channels of a family, if it is known.
+pub(super) fn kind(value: &ast::Expr) -> Option<LinkKind> {
+    match &value.kind {
+        ast::ExprKind::Call(word, _) => LinkKind::word(&word.text),
+        ast::ExprKind::If(_, then, otherwise) => {
+            kind(then).filter(|then| kind(otherwise) == Some(*then))
+        }
+        _ => None,
     }
 }
 
 /// The name of the peer in a declaration's link, to suggest as the name of a list's member; `i` if it has none.
 pub(super) fn member(value: &ast::Expr) -> &str {
-    let ast::ExprKind::Call(_, arguments) = &value.kind else { return "i" };
-    match arguments.first().map(|peer| &peer.value.kind) {
-        Some(ast::ExprKind::Name(name)) => name,
-        Some(_) | None => "i",
+    match &value.kind {
+        ast::ExprKind::Call(_, arguments) => match arguments.first().map(|peer| &peer.value.kind) {
+            Some(ast::ExprKind::Name(name)) => name,
+            Some(_) | None => "i",
+        },
+        ast::ExprKind::If(_, then, _) => member(then),
+        _ => "i",
     }
 }
 
 /// The dimension whose binder is the argument of `memory` or `port`.
-pub(super) fn peer_dimension(dimensions: &[Dimension], link: &Link) -> Option<usize> {
-    let (Link::Memory(peer) | Link::Port(peer)) = link else { return None };
+fn dimension_of(peer: &Expr, dimensions: &[Dimension]) -> Option<usize> {
     let ExprKind::Local(peer) = peer.kind else { return None };
     dimensions.iter().position(|dimension| match dimension {
         Dimension::Binder(binder) => binder.local == peer,

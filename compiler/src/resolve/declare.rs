@@ -6,13 +6,13 @@
 use super::attribute;
 use super::body::{Body, Bound, Level};
 use super::call::given_twice;
-use super::channel::{is_wrong, member, peer_dimension};
+use super::channel::{behind, is_wrong, member};
 use super::family::{Families, Family};
 use super::global::{Declared, Globals};
 use super::option;
 use super::program::{
-    BlockFamily, ChannelFamily, Dimension, Implements, Link, LocalId, OptionSetting, Parameter,
-    Program, ProgramItem, Region, SemaphoreFamily, Stmt, StmtKind, Type,
+    BlockFamily, ChannelFamily, Dimension, Implements, LocalId, OptionSetting, Parameter, Program,
+    ProgramItem, Region, SemaphoreFamily, Stmt, StmtKind, Type,
 };
 use super::signature::{Signatures, Takes};
 use super::types::Ty;
@@ -281,7 +281,7 @@ impl Body<'_> {
         let (dimensions, link, to) = self.scoped(|body| {
             let dimensions = body.dimensions(&ast.dimensions, member(&ast.value));
             let said = body.reports.len();
-            let link = body.link(&ast.value);
+            let link = body.link(&ast.value, &dimensions);
             let to = ast.to.as_ref().and_then(|end| body.channel_end(end, &link));
             // The member of a dimension has no name yet, which was reported; the link and the end name it all the
             // same.
@@ -297,22 +297,15 @@ impl Body<'_> {
             families.channels[id].used = true;
             families.channels[id].wrong = true;
         }
-        let behind = match &link {
-            Link::Switch(_, buffer) => Some(*buffer),
-            Link::Memory(_) | Link::Port(_) => None,
-        };
         if let Some(families) = &mut self.families {
-            families.channels[id].behind = behind;
+            families.channels[id].behind = behind(&link);
         }
-        let peer_dimension =
-            if ast.to.is_some() { None } else { peer_dimension(&dimensions, &link) };
         parts.channels.push(ChannelFamily {
             name: ast.name.text.clone(),
             span,
             dimensions,
             link,
             to,
-            peer_dimension,
             allowed: self.allowed.clone(),
         });
         parts.body.push(ProgramItem::Channel(id));

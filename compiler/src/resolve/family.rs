@@ -3,6 +3,7 @@
 //! In: a program's items. Out: their names, before any expression is resolved, since a channel's `to` and the blocks
 //! of a barrier may name something that is declared later. Two declarations of one name are E0203.
 
+use super::channel;
 use super::global::declared_twice;
 use super::program::{BlockFamilyId, BufferName, ChannelFamilyId, RegionId, SemaphoreFamilyId};
 use crate::diagnostic::Diagnostic;
@@ -151,9 +152,7 @@ impl Families {
             }
             ast::ProgramItemKind::Channel(ast) => {
                 let mut row = declaration(&ast.name.text, ast.name.span, ast.dimensions.len());
-                if let ast::ExprKind::Call(word, _) = &ast.value.kind {
-                    row.link = LinkKind::word(&word.text);
-                }
+                row.link = channel::kind(&ast.value);
                 (&ast.name, Family::Channel(self.channels.push(row)))
             }
             ast::ProgramItemKind::Semaphore(ast) => {

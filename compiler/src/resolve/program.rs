@@ -450,10 +450,8 @@ pub struct ChannelFamily {
     pub dimensions: Vec<Dimension>,
     /// What it connects to.
     pub link: Link,
-    /// The other end, if it is named.
+    /// The other end, if it is named; otherwise it is of the same name, with this rank in place of the peer.
     pub to: Option<ChannelEnd>,
-    /// Without `to`: the dimension whose binder is the argument of `memory` or `port`, if there is one.
-    pub peer_dimension: Option<usize>,
     /// The words that are accepted for it.
     pub allowed: Allowed,
 }
@@ -462,11 +460,33 @@ pub struct ChannelFamily {
 #[derive(Clone, Debug)]
 pub enum Link {
     /// `memory(p)`
-    Memory(Expr),
+    Memory(Peer),
     /// `port(p)`
-    Port(Expr),
+    Port(Peer),
     /// `switch(ranks, buffer)`: the members, and a whole buffer.
     Switch(Expr, BufferName),
+    /// `if near(p) { memory(p) } else { port(p) }`
+    If(Expr, Box<Link>, Box<Link>),
+}
+
+impl Link {
+    /// What it may be, by its conditions: never [`Link::If`].
+    #[must_use]
+    pub fn cases(&self) -> Vec<&Link> {
+        match self {
+            Link::Memory(_) | Link::Port(_) | Link::Switch(..) => vec![self],
+            Link::If(_, then, otherwise) => [then.cases(), otherwise.cases()].concat(),
+        }
+    }
+}
+
+/// The rank to which a channel leads.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// The rank.
+    pub rank: Expr,
+    /// The dimension of the family whose binder is the rank, if there is one.
+    pub dimension: Option<usize>,
 }
 
 /// `to behind[p]`

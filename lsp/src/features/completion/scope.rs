@@ -317,16 +317,15 @@ fn families(all: &[Token<'_>]) -> Vec<Family> {
             continue;
         }
         let rest = all.get(i..).unwrap_or_default().iter();
-        let mut rest = rest.take_while(|token| token.kind != Kind::Semicolon);
-        let link = match word.kind {
-            Kind::Channel => rest.find_map(|token| match token.text {
-                "memory" => Some(Link::Memory),
-                "port" => Some(Link::Port),
-                "switch" => Some(Link::Switch),
-                _ => None,
-            }),
+        let rest = rest.take_while(|token| token.kind != Kind::Semicolon);
+        let mut links = rest.filter_map(|token| match token.text {
+            "memory" => Some(Link::Memory),
+            "port" => Some(Link::Port),
+            "switch" => Some(Link::Switch),
             _ => None,
-        };
+        });
+        let first = links.next().filter(|_| word.kind == Kind::Channel);
+        let link = first.filter(|first| links.all(|link| link == *first));
         let indices = next.kind == Kind::LeftBracket;
         found.push(Family { name: name.text.to_owned(), word: word.kind, indices, link });
     }
