@@ -68,6 +68,10 @@ pub(super) fn pair(
     Ok(Paired { partners: partners.collect(), rows })
 }
 
+/// What to do about ends of different kinds that name each other.
+const ONE_KIND: &str =
+    "both ends of a channel are of one kind: let both ranks choose `memory`, or both `port`";
+
 /// The other end: it must exist, have the same kind, and name this end.
 fn partner(
     world: World,
@@ -95,7 +99,11 @@ fn partner(
         true => Ok(Some((peer, number))),
         false => {
             let report = mismatch(world, rank, peer, end, other, same_kind);
-            Err(report.help(way_out(world, made, rank, peer, end)).into())
+            let way_out = match points_back {
+                true => ONE_KIND.to_owned(),
+                false => way_out(world, made, rank, peer, end),
+            };
+            Err(report.help(way_out).into())
         }
     }
 }

@@ -532,6 +532,7 @@ fn wrong_kind(span: Span, verb: ir::Verb, kind: ir::ChannelKind) -> Diagnostic {
         ir::ChannelKind::Switch => "switch",
     };
     Diagnostic::new(Code::E0209, span, format!("a {kind} channel cannot do `{}`", word(verb)))
+        .help("where channels are of different kinds, let an `if` with the condition of their declaration choose the statement")
 }
 
 fn slice_in_group(span: Span) -> Diagnostic {

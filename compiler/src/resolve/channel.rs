@@ -163,24 +163,22 @@ pub(super) fn behind(link: &Link) -> Option<BufferName> {
 
 /// The kind of all channels of a family, if it is known.
 pub(super) fn kind(value: &ast::Expr) -> Option<LinkKind> {
-    match &value.kind {
-        ast::ExprKind::Call(word, _) => LinkKind::word(&word.text),
-        ast::ExprKind::If(_, then, otherwise) => {
-            kind(then).filter(|then| kind(otherwise) == Some(*then))
-        }
-        _ => None,
+    if let ast::ExprKind::If(_, then, otherwise) = &value.kind {
+        return kind(then).filter(|then| kind(otherwise) == Some(*then));
     }
+    let ast::ExprKind::Call(word, _) = &value.kind else { return None };
+    LinkKind::word(&word.text)
 }
 
 /// The name of the peer in a declaration's link, to suggest as the name of a list's member; `i` if it has none.
 pub(super) fn member(value: &ast::Expr) -> &str {
-    match &value.kind {
-        ast::ExprKind::Call(_, arguments) => match arguments.first().map(|peer| &peer.value.kind) {
-            Some(ast::ExprKind::Name(name)) => name,
-            Some(_) | None => "i",
-        },
-        ast::ExprKind::If(_, then, _) => member(then),
-        _ => "i",
+    if let ast::ExprKind::If(_, then, _) = &value.kind {
+        return member(then);
+    }
+    let ast::ExprKind::Call(_, arguments) = &value.kind else { return "i" };
+    match arguments.first().map(|peer| &peer.value.kind) {
+        Some(ast::ExprKind::Name(name)) => name,
+        Some(_) | None => "i",
     }
 }
 
