@@ -73,6 +73,9 @@ pub struct Program {
     pub origins: Origins,
     /// Whether the threads of a block meet between any two operations without an explicit `sync`.
     pub joins: Joins,
+    /// Whether a `flush` waits for the proxies of its channels. MSCCL++'s executor goes on at once, so that a plan that was
+    /// read cannot rely on it.
+    pub flush_waits: bool,
     /// How many copies of the program's operations `ranks` holds already: 1 until the replication pass ran.
     pub instances_done: u32,
 }

@@ -1,11 +1,11 @@
-//! Who pushes requests to the proxies of port channels.
+//! Who pushes requests to the proxies of port channels. A flush is one: it comes behind those that were pushed before.
 
 use crate::ir::counter::sends;
-use crate::ir::{BlockId, ChannelId, ChannelKind, Rank, RankId, all_ops};
+use crate::ir::{Action, BlockId, ChannelId, ChannelKind, Op, Rank, RankId, all_ops};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The port channels of a rank that several blocks push to, with these blocks.
-pub(super) fn several(id: RankId, rank: &Rank) -> Vec<((RankId, ChannelId), Vec<BlockId>)> {
+pub(super) fn several<'r>(id: RankId, rank: &'r Rank) -> Vec<((RankId, ChannelId), Vec<BlockId>)> {
     let is_port = |channel: &ChannelId| {
         rank.channels.lookup(*channel).is_some_and(|row| row.kind() == ChannelKind::Port)
     };
@@ -14,11 +14,26 @@ pub(super) fn several(id: RankId, rank: &Rank) -> Vec<((RankId, ChannelId), Vec<
         return Vec::new();
     }
     for (block, row) in rank.blocks.entries() {
-        for channel in all_ops(&row.ops).flat_map(|op| sends(&op.action)).filter(|one| is_port(one))
-        {
+        let of_op = |op: &'r Op| sends(&op.action).iter().chain(flushes(&op.action));
+        for channel in all_ops(&row.ops).flat_map(of_op).filter(|one| is_port(one)) {
             pushers.entry(*channel).or_default().insert(block);
         }
     }
     let several = pushers.into_iter().filter(|(_, blocks)| blocks.len() > 1);
     several.map(|(channel, blocks)| ((id, channel), blocks.into_iter().collect())).collect()
+}
+
+/// The channels that an operation flushes.
+fn flushes(action: &Action) -> &[ChannelId] {
+    match action {
+        Action::Flush(channels) => channels,
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => &[],
+    }
 }

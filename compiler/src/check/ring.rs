@@ -194,6 +194,7 @@ impl Unrolled {
             ranks_per_node: program.ranks_per_node,
             origins: program.origins.clone(),
             joins: program.joins,
+            flush_waits: program.flush_waits,
             instances_done: program.instances_done,
         })
     }

@@ -88,6 +88,7 @@ impl Start<'_> {
                 ..ir::Origins::default()
             },
             joins: ir::Joins::Implied,
+            flush_waits: true,
             instances_done: 1,
         }
     }

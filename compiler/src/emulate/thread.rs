@@ -87,7 +87,7 @@ impl<'p> Machine<'_, 'p> {
             Action::Wait(signal) => self.wait_for_all(here, &signal.channels),
             Action::Acquire(semaphores) => self.acquire(here, semaphores),
             Action::Release(semaphores) => self.release(here, semaphores),
-            // The executor does nothing for a separate flush.
+            Action::Flush(channels) if self.program.flush_waits => self.flush(here, channels),
             Action::Flush(_) | Action::Pipeline(_) => Some(Turn::Next),
             Action::Transfer(transfer) => match step.kind {
                 Kind::Whole | Kind::Observe => self.transfer(here, step, transfer),
@@ -327,11 +327,29 @@ impl<'p> Machine<'_, 'p> {
             let asked = self.request(here, transfer.verb, one, *channel)?;
             self.threads.get_mut(here.agent)?.ticket = Some(asked);
         }
-        let waits = transfer.verb == Verb::PutWithSignalAndFlush;
+        match transfer.verb == Verb::PutWithSignalAndFlush {
+            true => self.served(here, *channel),
+            false => Some(self.done(here)),
+        }
+    }
+
+    /// Waits for what was requested of the proxies before.
+    fn flush(&mut self, here: Position, channels: &[ChannelId]) -> Option<Turn> {
+        let Some(channel) = self.own(here, channels) else { return Some(Turn::Next) };
+        if !self.is_port(here.rank, *channel) {
+            return Some(self.done(here));
+        }
+        let asked = self.proxies.get(self.proxy_of(here.rank, *channel)?)?.asked;
+        self.threads.get_mut(here.agent)?.ticket.get_or_insert(asked);
+        self.served(here, *channel)
+    }
+
+    /// Waits until a proxy has done the thread's request.
+    fn served(&mut self, here: Position, channel: ChannelId) -> Option<Turn> {
         let ticket = self.threads.get(here.agent)?.ticket?;
-        let proxy = self.proxies.get(self.proxy_of(here.rank, *channel)?)?;
-        if waits && proxy.done < ticket {
-            return Some(Turn::Waits(Key::Proxy(here.rank, *channel)));
+        let proxy = self.proxies.get(self.proxy_of(here.rank, channel)?)?;
+        if proxy.done < ticket {
+            return Some(Turn::Waits(Key::Proxy(here.rank, channel)));
         }
         Some(self.done(here))
     }

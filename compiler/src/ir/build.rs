@@ -33,6 +33,7 @@ pub(crate) fn program(ranks: u32, input: u32, output: u32, scratch: u32) -> Prog
             ..Origins::default()
         },
         joins: Joins::Implied,
+        flush_waits: true,
         instances_done: 1,
     }
 }

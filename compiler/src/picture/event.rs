@@ -123,7 +123,7 @@ fn proxies(program: &Program, id: RankId, rank: &Rank, scene: &mut Scene) {
         scene.columns.push(Column { rank: id, who: Who::Proxy(channel), name, events: Vec::new() });
         for (block, content) in rank.blocks.entries() {
             for (number, op) in content.ops.iter().enumerate() {
-                if asks(rank, op, channel) {
+                if asks(program, rank, op, channel) {
                     scene.push(column, (label::request(program, id, op), block, number));
                 }
             }
@@ -135,17 +135,19 @@ fn proxies(program: &Program, id: RankId, rank: &Rank, scene: &mut Scene) {
 }
 
 /// Whether an operation makes a request to the proxy of a port channel.
-pub(super) fn asks(rank: &Rank, op: &Op, channel: ChannelId) -> bool {
+pub(super) fn asks(program: &Program, rank: &Rank, op: &Op, channel: ChannelId) -> bool {
     let is_port = rank.channels.lookup(channel).is_some_and(|end| end.kind() == ChannelKind::Port);
     is_port
         && match &op.action {
             Action::Signal(signal) => signal.channels.contains(&channel),
             Action::Transfer(transfer) => transfer.routes(rank).contains(&channel),
-            Action::Pipeline(pipeline) => pipeline.body.iter().any(|op| asks(rank, op, channel)),
+            Action::Flush(list) => program.flush_waits && list.contains(&channel),
+            Action::Pipeline(pipeline) => {
+                pipeline.body.iter().any(|op| asks(program, rank, op, channel))
+            }
             Action::Sync
             | Action::Barrier { .. }
             | Action::Wait(_)
-            | Action::Flush(_)
             | Action::Acquire(_)
             | Action::Release(_) => false,
         }

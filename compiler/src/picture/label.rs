@@ -44,10 +44,10 @@ pub(super) fn request(program: &Program, rank: RankId, op: &Op) -> Vec<String> {
             pipeline.body.iter().flat_map(|op| request(program, rank, op)).collect()
         }
         Action::Signal(_) => vec!["signals".to_owned()],
+        Action::Flush(_) => vec!["is done".to_owned()],
         Action::Sync
         | Action::Barrier { .. }
         | Action::Wait(_)
-        | Action::Flush(_)
         | Action::Acquire(_)
         | Action::Release(_) => Vec::new(),
     }

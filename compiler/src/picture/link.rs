@@ -46,7 +46,7 @@ pub(super) fn link(program: &Program, scene: &mut Scene) {
                 }
                 count(op, (id, rank), event, &mut counters);
                 packets.add(op, (&program.ranks, id), event);
-                requests(op, (id, rank), (block, number), (event, scene, &mut counters));
+                requests(program, op, (id, rank), (block, number), (event, scene, &mut counters));
             }
         }
     }
@@ -116,12 +116,13 @@ fn count(
 
 /// What proxies do for an operation: they get its request, and signal; the block hears from them if it flushes.
 fn requests(
+    program: &Program,
     op: &Op,
     (id, rank): (RankId, &Rank),
     (block, number): (BlockId, usize),
     (event, scene, counters): (usize, &mut Scene, &mut BTreeMap<Name, Counter>),
 ) {
-    for channel in rank.channels.ids().filter(|channel| asks(rank, op, *channel)) {
+    for channel in rank.channels.ids().filter(|channel| asks(program, rank, op, *channel)) {
         let Some(served) = scene.find(id, Who::Proxy(channel), block, number) else { continue };
         scene.arrow(event, served, Order::Memory);
         if is_followed_by_a_signal(op)
@@ -129,11 +130,25 @@ fn requests(
         {
             counters.entry(name).or_default().given.push((served, true));
         }
-        let flushes = matches!(&op.action, Action::Transfer(transfer) if transfer.verb == Verb::PutWithSignalAndFlush);
         let next = scene.find(id, Who::Block(block), block, number + 1);
-        if let Some(next) = next.filter(|_| flushes) {
+        if let Some(next) = next.filter(|_| flushes(&op.action)) {
             scene.arrow(served, next, Order::Memory);
         }
+    }
+}
+
+/// Whether a block goes on only when the proxies have done what an operation requests.
+fn flushes(action: &Action) -> bool {
+    match action {
+        Action::Flush(_) => true,
+        Action::Transfer(transfer) => transfer.verb == Verb::PutWithSignalAndFlush,
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Pipeline(_) => false,
     }
 }
 

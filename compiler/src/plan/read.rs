@@ -91,6 +91,7 @@ pub fn read_with_lists(file: FileId, text: &str) -> Read {
         ranks_per_node: plan.gpus.len() as u32,
         origins: reader.origins,
         joins: ir::Joins::Explicit,
+        flush_waits: false,
         instances_done: 1,
     };
     let most = program.options.max_message_size;

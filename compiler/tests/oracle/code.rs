@@ -9,7 +9,7 @@
 //! - Pipelines are unrolled. Every operation is first restricted to its slice, then to its window.
 //! - With two halves of scratch, launches alternate between them, but plain accesses to a peer's scratch and plain
 //!   puts over ports use only the first half, as in the kernel.
-//! - `flush` is left out: the executor does nothing for it.
+//! - A `flush` is a request that moves nothing. In plans that were read, it is left out: the executor does nothing for it.
 
 #[path = "code/size.rs"]
 mod size;
@@ -133,6 +133,13 @@ pub(crate) struct Push {
     pub(crate) observed: bool,
     pub(crate) signal: bool,
     pub(crate) flush: bool,
+}
+
+impl Push {
+    /// A request that does nothing.
+    fn nothing(channel: usize) -> Push {
+        Push { channel, put: None, raw: false, observed: false, signal: false, flush: false }
+    }
 }
 
 /// A rank's cells.
@@ -394,6 +401,10 @@ impl<'a> Maker<'a> {
                 channels: signal.channels.iter().map(channel).collect(),
                 relaxed: signal.relaxed && !self.over_port(rank, signal),
             }),
+            Action::Flush(list) if self.program.flush_waits => {
+                let flush = |id| Push { flush: true, ..Push::nothing(channel(id)) };
+                push(Instr::Push(list.iter().map(flush).collect()));
+            }
             Action::Flush(_) | Action::Pipeline(_) => {}
             Action::Acquire(list) => {
                 push(Instr::Acquire(list.iter().map(|id| tables.semaphores + id.index()).collect()))
@@ -424,14 +435,7 @@ impl<'a> Maker<'a> {
         if !self.over_port(rank, signal) {
             return Instr::Signal { channels: channels.collect(), relaxed: signal.relaxed };
         }
-        let push = |channel| Push {
-            channel,
-            put: None,
-            raw: false,
-            observed: false,
-            signal: true,
-            flush: false,
-        };
+        let push = |channel| Push { signal: true, ..Push::nothing(channel) };
         Instr::Push(channels.map(push).collect())
     }
 }

@@ -11,8 +11,8 @@ use crate::lot::Lot;
 use crate::mutants::{Count, mutants};
 use crate::{is_full, random};
 use compiler::ir::{
-    Action, Block, BlockId, Channel, ChannelId, Link, Op, OriginId, Program, Rank, RankId, Signal,
-    Transfer, Verb, Where,
+    Action, Block, BlockId, Channel, ChannelId, ChannelKind, Link, Op, OriginId, Program, Rank,
+    RankId, Signal, Transfer, Verb, Where,
 };
 use compiler::optimize::{self, Stage, replicate};
 use compiler::table::{Id as _, Table};
@@ -88,13 +88,25 @@ fn flush(program: &mut Program, lot: &mut Lot) -> bool {
     true
 }
 
+/// A flush, anywhere, of a channel of the rank.
+fn flush_alone(program: &mut Program, lot: &mut Lot) -> bool {
+    let Some((rank, block, at)) = spot(program, lot) else { return false };
+    let ends = program.ranks[rank].channels.entries();
+    let ports: Vec<_> = ends.filter(|(_, end)| end.kind() == ChannelKind::Port).collect();
+    let which = lot.below(ports.len().max(1) as u32) as usize;
+    let Some((id, _)) = ports.get(which).copied() else { return false };
+    insert(program, (rank, block, at), Action::Flush([id].into_iter().collect()));
+    true
+}
+
 /// Adds order somewhere; false if that cannot be done.
 type Change = fn(&mut Program, &mut Lot) -> bool;
 
 #[test]
 fn more_order_adds_no_finding() {
-    let changes: [(&str, Change); 3] = [("signal", tell), ("join", join), ("flush", flush)];
-    let (mut surprises, mut tried) = (Vec::new(), [0; 3]);
+    let changes: [(&str, Change); 4] =
+        [("signal", tell), ("join", join), ("flush", flush), ("flush alone", flush_alone)];
+    let (mut surprises, mut tried) = (Vec::new(), [0; 4]);
     let mut programs: Vec<(String, Program)> = (0..count())
         .map(|i| (format!("program {i}"), random::program((1 << 33) + i, i % 16 == 0)))
         .collect();

@@ -86,7 +86,13 @@ fn kinds() -> Vec<(&'static str, Rc<Change>)> {
     add("widen", Rc::new(widen));
     add("other block", Rc::new(other_block));
     add("retarget", Rc::new(retarget));
-    add("no flush", Rc::new(|p, s| weaker(p, s, Verb::PutWithSignalAndFlush, Verb::PutWithSignal)));
+    add(
+        "no flush",
+        Rc::new(|p, s| {
+            weaker(p, s, Verb::PutWithSignalAndFlush, Verb::PutWithSignal)
+                || is(p, s, Sort::Flush) && remove(p, s).is_some()
+        }),
+    );
     add(
         "no signal",
         Rc::new(|p, s| {
@@ -186,6 +192,7 @@ enum Sort {
     Barrier,
     Sync,
     Transfer,
+    Flush,
     Other,
 }
 
@@ -198,7 +205,8 @@ fn sort(action: &Action) -> Sort {
         Action::Acquire(_) => Sort::Acquire,
         Action::Release(_) => Sort::Release,
         Action::Transfer(_) => Sort::Transfer,
-        Action::Flush(_) | Action::Pipeline(_) => Sort::Other,
+        Action::Flush(_) => Sort::Flush,
+        Action::Pipeline(_) => Sort::Other,
     }
 }
 

@@ -91,6 +91,7 @@ pub(crate) fn empty(ranks: u32, blocks: u32, lot: &mut Lot) -> Program {
         ranks_per_node: ranks,
         origins: Origins { rows: rows.into(), ..Origins::default() },
         joins: if explicit { Joins::Explicit } else { Joins::Implied },
+        flush_waits: true,
         instances_done: 1,
     }
 }

@@ -203,6 +203,7 @@ fn empty(ranks: u32, blocks: u32, lot: &mut Lot) -> Program {
         ranks_per_node: ranks,
         origins: Origins { rows: rows.into(), ..Origins::default() },
         joins,
+        flush_waits: true,
         instances_done: 1,
     }
 }

@@ -151,6 +151,11 @@ impl<'p> Index<'p> {
                 self.graph.barriers.entry((rank, *id)).or_default().push(me);
             }
             Action::Transfer(transfer) => return self.transfer(rank, me, line, transfer),
+            Action::Flush(list) if self.graph.program.flush_waits => {
+                for channel in list {
+                    self.request(rank, *channel, me, false);
+                }
+            }
             Action::Sync | Action::Flush(_) | Action::Pipeline(_) => {}
         }
         Some(())

@@ -60,11 +60,8 @@ impl EventGraph<'_> {
         };
         let before = Moment { at, ..moment };
         let mut needs = Vec::new();
-        let line = self.lines(moment.agent).get(at as usize);
-        if let Some(Action::Transfer(transfer)) = line.map(|line| &line.op.action)
-            && transfer.verb == Verb::PutWithSignalAndFlush
-        {
-            needs.extend(self.requests(rank, before, &transfer.channels));
+        if let Some(line) = self.lines(moment.agent).get(at as usize) {
+            needs.extend(self.requests(rank, before, flushed(&line.op.action)));
         }
         needs.push(before);
         needs
@@ -337,6 +334,24 @@ impl EventGraph<'_> {
         let (at, writers) = there.min_by_key(|((_, at), _)| (at.abs_diff(cell), *at))?;
         let (agent, line) = *writers.first()?;
         Some((*at, Moment { launch: 0, agent, at: line }))
+    }
+}
+
+/// The channels whose requests of a line must be done before the next line.
+fn flushed(action: &Action) -> &[ChannelId] {
+    match action {
+        Action::Flush(channels) => channels,
+        Action::Transfer(transfer) if transfer.verb == Verb::PutWithSignalAndFlush => {
+            &transfer.channels
+        }
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => &[],
     }
 }
 

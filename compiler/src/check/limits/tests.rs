@@ -98,6 +98,7 @@ fn program(blocks: Vec<Vec<ir::Op>>) -> ir::Program {
             ..ir::Origins::default()
         },
         joins: ir::Joins::Explicit,
+        flush_waits: true,
         instances_done: 1,
     }
 }

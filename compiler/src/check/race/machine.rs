@@ -288,7 +288,10 @@ impl<'p, 'b> Machine<'p, 'b> {
                 true
             }
             Action::Wait(signal) => self.wait(block, &signal.channels, signal.relaxed),
-            Action::Flush(_) => true,
+            Action::Flush(list) => {
+                self.flush(block, list);
+                true
+            }
             Action::Release(list) => {
                 for (thread, id) in (0..).zip(list) {
                     self.release(block, thread, *id);

@@ -8,7 +8,7 @@ use super::clock::Clock;
 use super::history::{MomentId, NONE, Source};
 use super::machine::{Actor, Machine};
 use super::step::Step;
-use crate::ir::{ChannelId, Transfer, Verb};
+use crate::ir::{ChannelId, ChannelKind, Transfer, Verb};
 use smallvec::SmallVec;
 
 /// A request to a proxy.
@@ -20,8 +20,11 @@ pub(super) struct Request {
     /// What is known when it is carried out.
     pub(super) moment: MomentId,
     /// What is known of the requests of other blocks to the same channel: these are carried out before it.
-    ahead: SmallVec<[Source; 1]>,
+    ahead: Ahead,
 }
+
+/// Requests of other blocks to a channel.
+type Ahead = SmallVec<[Source; 1]>;
 
 impl<'p> Machine<'p, '_> {
     /// A request that a thread pushes, which knows all up to a moment.
@@ -41,7 +44,7 @@ impl<'p> Machine<'p, '_> {
     }
 
     /// What other blocks have pushed to the same channel, as far as the pushing thread knows of it.
-    fn ahead(&mut self, proxy: Agent, pusher: MomentId) -> SmallVec<[Source; 1]> {
+    fn ahead(&mut self, proxy: Agent, pusher: MomentId) -> Ahead {
         let siblings = self.agents.siblings(proxy);
         if siblings.len() == 1 {
             return SmallVec::new();
@@ -120,10 +123,35 @@ impl<'p> Machine<'p, '_> {
                 self.signal(block, thread, *channel, false);
             }
             if transfer.verb == Verb::PutWithSignalAndFlush {
-                let chain = self.history.chain();
-                let flushed = self.history.add((proxy, chain), pushed + 1, NONE, ahead);
-                block.hear(thread, Source::All(flushed, 0));
+                self.flushed(block, thread, (proxy, pushed + 1), ahead);
             }
         }
+    }
+
+    /// Waits until the proxies have carried out what was pushed before, if a `flush` does.
+    pub(super) fn flush(&mut self, block: &mut Block<'p>, channels: &[ChannelId]) {
+        let rows = &self.program.ranks[block.rank].channels;
+        let is_port = |channel: &ChannelId| rows[*channel].kind() == ChannelKind::Port;
+        let flushed = (0..).zip(channels).filter(|(_, channel)| is_port(channel));
+        for (thread, channel) in flushed.filter(|_| self.program.flush_waits) {
+            let pusher = block.moment(&mut self.history, thread);
+            let proxy = self.agents.proxy(block.rank, *channel, block.agent);
+            let pushed = self.pushed.get(&proxy).copied().unwrap_or(0);
+            let ahead = self.ahead(proxy, pusher);
+            self.flushed(block, thread, (proxy, pushed), ahead);
+        }
+    }
+
+    /// A thread learns that a proxy has carried out its first requests, and what comes before these.
+    fn flushed(
+        &mut self,
+        block: &mut Block<'p>,
+        thread: u32,
+        (proxy, count): (Agent, u32),
+        ahead: Ahead,
+    ) {
+        let chain = self.history.chain();
+        let flushed = self.history.add((proxy, chain), count, NONE, ahead);
+        block.hear(thread, Source::All(flushed, 0));
     }
 }

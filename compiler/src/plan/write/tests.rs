@@ -76,6 +76,7 @@ fn program(ops: Vec<ir::Op>) -> ir::Program {
             ..ir::Origins::default()
         },
         joins: ir::Joins::Explicit,
+        flush_waits: true,
         instances_done: 1,
     }
 }

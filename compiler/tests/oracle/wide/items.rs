@@ -278,6 +278,10 @@ impl Maker {
             let channels = [end(rank, peer, k)].into_iter().collect();
             self.push(rank, sender, Action::Signal(Signal { channels, relaxed: false }));
         }
+        if verb != Verb::PutWithSignalAndFlush && self.lot.once_in(3) {
+            let flusher = if self.lot.once_in(4) { self.user(rank, k + 1) } else { sender };
+            self.push(rank, flusher, Action::Flush([end(rank, peer, k)].into_iter().collect()));
+        }
         self.push(peer, receiver, Action::Wait(Signal { channels, relaxed: false }));
         if self.lot.once_in(2) {
             let back = [end(peer, rank, k)].into_iter().collect();
