@@ -10,6 +10,7 @@
 pub(crate) mod build;
 pub mod counter;
 pub mod memory;
+pub mod parts;
 pub mod print;
 pub mod region;
 pub mod run;

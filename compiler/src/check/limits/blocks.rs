@@ -54,10 +54,10 @@ pub(super) fn rank(
         let site = Site { rank: id, block: Some(block), origin: block.origin };
         if count > MOST_OPS {
             let rule = (Code::E0801, "operations", Group::Place);
-            let splits = findings.program.options.split_blocks;
             let terms = findings.terms;
             findings.add(rule, site, count as u64, || {
-                too_many_operations((terms, splits), &block.name, count)
+                let is_cut = ir::parts::parts(&block.ops).is_some();
+                too_many_operations((terms, is_cut), &block.name, count)
             });
         }
         ops(findings, site, rank, &block.ops, &mut uses);
@@ -288,19 +288,20 @@ fn too_many_blocks(terms: Terms, count: usize, most: u32) -> Diagnostic {
         .help(terms.fewer_blocks())
 }
 
-fn too_many_operations((terms, splits): (Terms, bool), name: &str, count: usize) -> Diagnostic {
+/// `is_cut`: whether `split_blocks` can cut the block.
+fn too_many_operations((terms, is_cut): (Terms, bool), name: &str, count: usize) -> Diagnostic {
     let message = format!(
         "block `{name}` has {count} operations; MSCCL++'s executor runs at most {MOST_OPS} in one block"
     );
     let report = Diagnostic::without_place(Code::E0801, message)
         .note("the synchronization of its threads and the bodies of its pipelines count too");
     let by_hand = "spread the steps over several blocks, and order them with semaphores";
-    match (terms, splits) {
+    match (terms, is_cut) {
         (Terms::Plan, _) => report.help(by_hand),
-        (Terms::Source, true) => report
+        (Terms::Source, false) => report
             .note("`split_blocks` cannot cut it: a pipeline is too long, or uses a channel or semaphore that is also used elsewhere in the block, or a barrier is used more than once")
             .help(by_hand),
-        (Terms::Source, false) => {
+        (Terms::Source, true) => {
             let change = Change::Option { name: "split_blocks", value: "true" };
             let report = report
                 .note("with `split_blocks` it is continued in further blocks, one after the other")
