@@ -72,11 +72,11 @@ pub fn write(
     interrupt: &Interrupt,
 ) -> Option<Files> {
     let layout = layout::Layout::of(program);
-    let roles = roles::roles(program, &layout, interrupt);
+    let name = &*names::identifier(file);
+    let roles = roles::roles((program, name), &layout, interrupt);
     if interrupt.is_set() {
         return None;
     }
-    let name = &*names::identifier(file);
     let (layout, roles) = (&layout, &roles);
     let context =
         source::Context { program, network, any_size, layout, roles, sources, file, name };

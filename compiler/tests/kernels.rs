@@ -42,6 +42,8 @@ const NETWORKED: &[(&str, i64)] = &[
     ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", 4),
     ("../stdlib/ccl/algorithms/allreduce_nodes.ccl", 4),
     ("../stdlib/ccl/algorithms/sendrecv_port.ccl", 3),
+    ("tests/kernels/forwarded.ccl", 2),
+    ("tests/kernels/handover.ccl", 2),
 ];
 
 /// Programs whose steps become loops, and the numbers of ranks: four nodes of three, rings over several blocks.
@@ -166,6 +168,7 @@ fn main() {
         trials.push(Trial::test(format!("readable/{name}"), || readable(name)));
     }
     trials.extend(of_misuse());
+    trials.push(Trial::test("switch_ops", on_integers));
     trials.push(Trial::test("elements", || alone("elements.cpp")));
     let clang = Trial::test("clang", || with_clang(&algorithm("allreduce_packets")));
     trials.push(clang.with_ignored_flag(!build::has_clang()));
@@ -296,6 +299,21 @@ fn types(subject: &Subject) -> Result<(), Failed> {
         clean(&check, Run { threads: 2, chunk_bytes: 102, type_: *type_, ..PLAIN })?;
     }
     Ok(())
+}
+
+/// A switch that does not combine floats as the program does: it does with integers, and floats are refused.
+fn on_integers() -> Result<(), Failed> {
+    let subject = subject(&build::kernels("integers/switch_ops.ccl"), None, &[("ranks", 3)]);
+    if !build::source(&subject, "program")?.contains("b.load_reduce<K, ccl::Max>(") {
+        return Err(Failed::from("the switch does not take the maximum"));
+    }
+    let built = build::build(&subject, Proof::Needed)?;
+    let check = build::compile(&built, Sanitizer::Address, "9", "7")?;
+    clean(&check, Run { threads: 2, type_: 3, ..PLAIN })?;
+    match clean(&check, Run { threads: 2, type_: 0, ..PLAIN }) {
+        Ok(()) => Err(Failed::from("floats are accepted")),
+        Err(_) => Ok(()),
+    }
 }
 
 /// No memory outside the buffers is touched, whatever the size.

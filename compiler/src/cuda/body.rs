@@ -151,8 +151,9 @@ fn moved(
     let to_switch = to.is_switch();
     match transfer.verb {
         Verb::Reduce if first.is_switch() => {
-            let verb = if to_switch { "load_reduce_broadcast<K>" } else { "load_reduce<K>" };
-            let line = spots(context, begin(verb, first), std::slice::from_ref(to), false);
+            let verb = if to_switch { "load_reduce_broadcast" } else { "load_reduce" };
+            let verb = format!("{verb}<K{}>", operation(context, transfer));
+            let line = spots(context, begin(&verb, first), std::slice::from_ref(to), false);
             out.push(
                 spots(context, line.text(", "), std::slice::from_ref(first), false).text(");"),
             );
@@ -219,12 +220,19 @@ fn part(line: Statement, transfer: &Transfer, size: u32, piped: bool) -> Stateme
 }
 
 /// The operation as a template argument; none if all operations are the one that the launch asks for.
-fn operation(context: Context, transfer: &Transfer) -> &'static str {
-    match transfer.reduce {
-        _ if !context.layout.traits.fixed_op => "",
-        ReduceOp::Sum => ", ccl::Sum",
-        ReduceOp::Min => ", ccl::Min",
-        ReduceOp::Max => ", ccl::Max",
+fn operation(context: Context, transfer: &Transfer) -> String {
+    match context.layout.traits.fixed_op {
+        true => format!(", {}", class(transfer.reduce)),
+        false => String::new(),
+    }
+}
+
+/// The class of a reduction in the device header.
+pub(super) fn class(op: ReduceOp) -> &'static str {
+    match op {
+        ReduceOp::Sum => "ccl::Sum",
+        ReduceOp::Min => "ccl::Min",
+        ReduceOp::Max => "ccl::Max",
     }
 }
 

@@ -3,6 +3,7 @@
 //! In: the roles, each with its blocks. Out: the statements with which a block of the kernel calls its role's function:
 //! by the block's number, by where its rank is (`places`), or by both; by a table only if these are not enough.
 
+use super::names;
 use super::places::{Place, height, places};
 use super::roles::Role;
 use super::source::Context;
@@ -208,7 +209,7 @@ fn call(role: &Role) -> String {
         return format!("{}{kind}(b)", role.name);
     }
     let shift = if role.base > 0 { format!(" - {}", role.base) } else { String::new() };
-    format!("{}{kind}(b, {}_rows[b.rank][b.block{shift}])", role.name, role.name)
+    format!("{}{kind}(b, {}[b.rank][b.block{shift}])", role.name, names::rows(&role.name))
 }
 
 /// The value that all of these have.

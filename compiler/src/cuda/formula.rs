@@ -105,13 +105,22 @@ impl Members {
             .or_else(|| pairs.filter_map(fit).min_by_key(|text| cost(Kind::Chunk, text)))
     }
 
-    /// A number that decreases from one block to the next and increases from one copy to the next.
+    /// A number that decreases from one block or turn to the next and increases from one copy to the next.
     fn downwards(&self, kind: Kind, values: &[i64]) -> Option<String> {
-        let rows = || self.list.iter().zip(values).map(|(member, value)| value - member.copy);
-        let most = rows().max()?;
-        let up: Vec<i64> = rows().map(|value| most - value).collect();
+        let rows = || self.list.iter().zip(values).map(|(one, value)| (one, value - one.copy));
+        let (first, value) = rows().next()?;
+        let in_step =
+            |(one, _): &(&Member, i64)| one.step == first.step && one.index != first.index;
+        // The number at place 0, whether or not a block is there.
+        let most = match rows().find(in_step) {
+            Some((other, less)) => {
+                value + (value - less) * first.index / (other.index - first.index)
+            }
+            None => rows().map(|(_, value)| value).max()?,
+        };
+        let up: Vec<i64> = rows().map(|(_, value)| most - value).collect();
         let up = self.fit(&[&self.index()], Kind::Chunk, &up).filter(|_| kind != Kind::Rank)?;
-        let down = format!("{most} - {}", if up.contains('+') { format!("({up})") } else { up });
+        let down = format!("{most} - {}", term(up));
         Some(if self.copies > 1 { format!("{down} + copy") } else { down })
     }
 
@@ -162,6 +171,8 @@ impl Members {
             let rests: Vec<i64> = rows().map(rest).collect::<Option<_>>()?;
             let rest = self.formula(kind, &rests)?;
             let times = if factor == 1 { String::new() } else { format!(" * {factor}") };
+            // To a list, numbers can be added only.
+            let rest = if rest.contains(" - ") { term(rest) } else { rest };
             let plus = if rest == "0" { String::new() } else { format!(" + {rest}") };
             Some(format!("{name}{times}{plus}"))
         })
@@ -222,6 +233,12 @@ impl Members {
     }
 }
 
+/// An expression as a term of a sum or difference.
+fn term(text: String) -> String {
+    let is_sum = text.contains(" + ") || text.contains(" - ");
+    if is_sum { format!("({text})") } else { text }
+}
+
 /// The length of an expression. A variable that holds a peer takes a register of the whole kernel, so except for ranks,
 /// for which it is meant, it counts as much as the call that computes it.
 pub(super) fn cost(kind: Kind, text: &str) -> usize {
@@ -253,3 +270,6 @@ fn constant(list: &[u32]) -> String {
     let numbers: Vec<String> = list.iter().map(u32::to_string).collect();
     format!("ccl::list({})", numbers.join(", "))
 }
+
+#[cfg(test)]
+mod tests;

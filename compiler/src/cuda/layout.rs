@@ -8,7 +8,7 @@
 
 use super::lanes::lanes;
 use crate::ir::sharing::Sharing;
-use crate::ir::{self, Buffer, ChannelId, Link, Program, RankId};
+use crate::ir::{self, Buffer, ChannelId, Link, Program, RankId, ReduceOp};
 
 /// The numbers and sizes of a program.
 pub(super) struct Layout {
@@ -47,6 +47,8 @@ pub(super) struct Traits {
     pub(super) reduces: bool,
     /// It also combines in other ways than its collective.
     pub(super) fixed_op: bool,
+    /// In which ways it combines through switches.
+    pub(super) switch_ops: Vec<ReduceOp>,
     /// It reads or writes packets.
     pub(super) packets: bool,
 }
@@ -94,6 +96,10 @@ impl Traits {
         if transfer.verb.reduces() {
             self.reduces = true;
             self.fixed_op |= transfer.reduce != program.collective.op;
+            let switches = transfer.sources.iter().any(ir::Operand::is_switch);
+            if switches && !self.switch_ops.contains(&transfer.reduce) {
+                self.switch_ops.push(transfer.reduce);
+            }
         }
         for access in ir::memory::accesses(transfer) {
             self.packets |= access.packets;

@@ -12,21 +12,41 @@ pub(super) fn identifier(name: &str) -> String {
     }
 }
 
+/// The kernel of a file.
+pub(super) fn kernel(file: &str) -> String {
+    format!("{file}_kernel")
+}
+
+/// The type of the rows of a role's table.
+pub(super) fn row(role: &str) -> String {
+    format!("{role}_row")
+}
+
+/// A role's table.
+pub(super) fn rows(role: &str) -> String {
+    format!("{role}_rows")
+}
+
 /// Names that are taken.
-#[derive(Default)]
 pub(super) struct Taken {
     names: BTreeSet<String>,
 }
 
 impl Taken {
-    /// The name, or if it is taken, one like it that is not.
-    pub(super) fn name(&mut self, wanted: &str) -> String {
+    /// The names that every file has, and its kernel's.
+    pub(super) fn by(file: &str) -> Taken {
+        Taken { names: [kernel(file)].into() }
+    }
+
+    /// The name of a role, or if it or one of those of its table is taken, one like it that is not.
+    pub(super) fn role(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_owned();
         let mut number = 1;
-        while !self.names.insert(name.clone()) {
+        while [name.clone(), row(&name), rows(&name)].iter().any(|name| self.names.contains(name)) {
             number += 1;
             name = format!("{wanted}_{number}");
         }
+        self.names.extend([name.clone(), row(&name), rows(&name)]);
         name
     }
 }
@@ -40,4 +60,25 @@ pub(super) fn has_variable(text: &str, name: &str) -> bool {
         !before.is_some_and(|c| is_word(c) || c == '.')
             && !after.is_some_and(|c| is_word(c) || c == '(')
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Taken;
+
+    #[test]
+    fn tables_and_the_kernel_have_names_of_their_own() {
+        let mut taken = Taken::by("block");
+        for (wanted, name) in [
+            ("block_a", "block_a"),
+            ("block_a_rows", "block_a_rows_2"),
+            ("block_a_row", "block_a_row_2"),
+            ("block_b_row", "block_b_row"),
+            ("block_b", "block_b_2"),
+            ("block_b", "block_b_3"),
+            ("block_kernel", "block_kernel_2"),
+        ] {
+            assert_eq!(taken.role(wanted), name);
+        }
+    }
 }

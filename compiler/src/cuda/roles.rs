@@ -72,8 +72,12 @@ pub(super) struct Field {
 /// whose numbers follow no formula would grow with the square of its length.
 const MOST_IN_VAIN: usize = 1 << 17;
 
-/// The roles of a program; incomplete if it was interrupted.
-pub(super) fn roles(program: &Program, layout: &Layout, interrupt: &Interrupt) -> Vec<Role> {
+/// The roles of a program in a file with this name; incomplete if it was interrupted.
+pub(super) fn roles(
+    (program, file): (&Program, &str),
+    layout: &Layout,
+    interrupt: &Interrupt,
+) -> Vec<Role> {
     let mut order: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for (rank, row) in program.ranks.entries() {
@@ -92,7 +96,7 @@ pub(super) fn roles(program: &Program, layout: &Layout, interrupt: &Interrupt) -
             }
         }
     }
-    let mut taken = names::Taken::default();
+    let mut taken = names::Taken::by(file);
     let whole = Whole { program, groups: &groups, interrupt };
     groups.iter().map(|group| whole.role(group, &mut taken)).collect()
 }
@@ -119,7 +123,7 @@ impl Whole<'_> {
     /// The role of a group. Its blocks are counted from the first of them or from the first of
     /// their family, whichever gives the shorter text.
     fn role(&self, group: &Group, taken: &mut names::Taken) -> Role {
-        let name = taken.name(&format!("block_{}", names::identifier(&group.family)));
+        let name = taken.role(&format!("block_{}", names::identifier(&group.family)));
         let family = self.groups.iter().filter(|other| other.family == group.family);
         let first = group.numbers().min().unwrap_or(0);
         let family_first = family.flat_map(Group::numbers).min().unwrap_or(first);

@@ -7,6 +7,7 @@
 use super::Network;
 use super::dispatch;
 use super::layout::Layout;
+use super::names;
 use super::roles::{Role, Table};
 use super::traits::traits;
 use crate::ir::{Buffer, OriginId, Program};
@@ -98,7 +99,9 @@ fn role_text(context: &Context, role: &Role, page: &mut Page) {
     if role.generic {
         page.add("template <class K>\n");
     }
-    page.add(&format!("CCL_DEVICE void {}(const Block &b{}) {{\n", role.name, row_argument(role)));
+    let block = if role.lines.is_empty() { "" } else { "b" };
+    let row = row_argument(role);
+    page.add(&format!("CCL_DEVICE void {}(const Block &{block}{row}) {{\n", role.name));
     for variable in &role.variables {
         page.add(&format!("    {variable}\n"));
     }
@@ -204,7 +207,7 @@ fn row_argument(role: &Role) -> String {
 }
 
 fn row_type(role: &Role) -> String {
-    format!("{}_row", role.name)
+    names::row(&role.name)
 }
 
 /// How many blocks of a rank a table has room for.
@@ -227,7 +230,11 @@ fn table(context: &Context, role: &Role, page: &mut Page) {
     }
     page.add("};\n");
     let (ranks, width) = (context.program.ranks.len(), width(role));
-    page.add(&format!("CCL_TABLE {} {}_rows[{ranks}][{width}] = {{\n", row_type(role), role.name));
+    page.add(&format!(
+        "CCL_TABLE {} {}[{ranks}][{width}] = {{\n",
+        row_type(role),
+        names::rows(&role.name)
+    ));
     for rank in 0..ranks as u32 {
         let cells: Vec<String> = (0..width)
             .map(|place| {
@@ -286,9 +293,9 @@ fn run(context: &Context) -> String {
     let (table, body) = dispatch::body(context);
     format!(
         "{table}\n// Selects the role of a block.\ntemplate <class K>\nCCL_DEVICE void run(const Block &b) {{\n{body}    b.end();\n}}\n\
-         \ntemplate <class K>\nCCL_KERNEL(Program::threads) {}_kernel(CCL_ARGUMENT Arguments arguments) {{\n    \
+         \ntemplate <class K>\nCCL_KERNEL(Program::threads) {}(CCL_ARGUMENT Arguments arguments) {{\n    \
          run<K>(Block(arguments, ccl::block_number()));\n}}\n",
-        context.name
+        names::kernel(context.name)
     )
 }
 
@@ -321,8 +328,9 @@ fn interface(context: &Context) -> String {
     } else {
         format!("const {name}_group {name}_groups[] = {{\n{groups}}};\n")
     };
+    let kernel = names::kernel(name);
     format!(
-        "\nstruct Kernels {{\n    template <class K> static auto of() {{ return &{name}_kernel<K>; }}\n}};\n\
+        "\nstruct Kernels {{\n    template <class K> static auto of() {{ return &{kernel}<K>; }}\n}};\n\
          using Made = ccl::Program<Program, Kernels>;\n\n}}  // namespace {name}_kernels\n\n\
          using {name}_kernels::Made;\n\n\
          extern \"C\" {{\n{group}\

@@ -2,6 +2,7 @@
 
 use super::Network;
 use super::aliases;
+use super::body::class;
 use super::layout::{Group, Layout, Traits};
 use super::links;
 use crate::ir::{self, Buffer, Program};
@@ -14,7 +15,8 @@ pub(super) fn traits(
     any_size: bool,
 ) -> String {
     let options = &program.options;
-    let Traits { reduces, fixed_op, packets } = layout.traits;
+    let Traits { reduces, fixed_op, packets, switch_ops } = &layout.traits;
+    let (reduces, fixed_op, packets) = (*reduces, *fixed_op, *packets);
     let double = options.double_scratch && layout.scratch_chunks > 0;
     let one_size = layout.needs_one_size(any_size);
     let op = super::op(program.collective.op);
@@ -58,6 +60,10 @@ pub(super) fn traits(
         text.push_str(&flag(name, value));
     }
     text.push_str(&format!("    static constexpr ccl_op op = {op};\n"));
+    if fixed_op && !layout.groups.is_empty() {
+        let ops: Vec<&str> = switch_ops.iter().map(|op| class(*op)).collect();
+        text.push_str(&format!("    using SwitchOps = ccl::Ops<{}>;\n", ops.join(", ")));
+    }
     text.push_str(&by_rank(program, "blocks_of", &|rank| rank.blocks.len() as u32));
     text.push_str(&by_rank(program, "input_chunks", &|rank| rank.input_chunks));
     text.push_str(&by_rank(program, "output_chunks", &|rank| rank.output_chunks));

@@ -8,8 +8,8 @@
 //! Blocks that cannot be cut are left as they are, for the check of the limits to report (see [`ir::parts`]).
 
 use crate::ir::{
-    self, Action, BarrierId, Block, BlockId, List, MOST_OPS, Op, OriginId, Program, Rank, Semaphore,
-    SemaphoreId, count_ops,
+    self, Action, BarrierId, Block, BlockId, List, MOST_OPS, Op, OriginId, Program, Rank,
+    Semaphore, SemaphoreId, count_ops,
 };
 use smallvec::smallvec;
 

@@ -215,16 +215,18 @@ template <class P> struct Block {
         else combine<K, Op>(part, to, from);
     }
     // Data through the switch, which combines what is loaded, and stores to all ranks. Sizes are multiples of 16 bytes.
-    template <class K> CCL_DEVICE void load_reduce(Part part, Spots<1> to, MulticastSpot from) const {
+    template <class K, class Op = typename K::Op>
+    CCL_DEVICE void load_reduce(Part part, Spots<1> to, MulticastSpot from) const {
         order_aliases();
         rounds(
-            part, [&](size_t at) { return load_multicast<K>(further(from, at)); },
+            part, [&](size_t at) { return load_multicast<typename K::Type, Op>(further(from, at)); },
             [&](size_t at, V16 sum) { store(to.at[0] + at, sum); });
     }
-    template <class K> CCL_DEVICE void load_reduce_broadcast(Part part, MulticastSpot to, MulticastSpot from) const {
+    template <class K, class Op = typename K::Op>
+    CCL_DEVICE void load_reduce_broadcast(Part part, MulticastSpot to, MulticastSpot from) const {
         order_aliases();
         rounds(
-            part, [&](size_t at) { return load_multicast<K>(further(from, at)); },
+            part, [&](size_t at) { return load_multicast<typename K::Type, Op>(further(from, at)); },
             [&](size_t at, V16 sum) { store_multicast(further(to, at), sum); });
         order_aliases();
     }
@@ -279,9 +281,11 @@ template <class P> struct Block {
     // what any of them has written. A network's signals and waits order what goes over the
     // network; fences order plain stores and loads with it.
     CCL_DEVICE uint32_t across(uint32_t peer) const { return ccl::across(peer, rank); }
+    // All threads put, so they meet before and after: the next thing may be one thread's, such as a release.
     CCL_DEVICE void port_put(Part part, Spots<1> to, Spots<1> from, [[maybe_unused]] uint32_t peer, uint32_t = 0) const {
         meet();
         put_far(to.at[0] + part.offset, from.at[0] + part.offset, part.bytes, peer);
+        meet();
     }
     CCL_DEVICE void port_put_with_signal(Part part, Spots<1> to, Spots<1> from, uint32_t peer, uint32_t lane = 0) const {
         meet();
@@ -291,6 +295,7 @@ template <class P> struct Block {
         if (thread() == 0) fence_system();
         meet();
         network_put_with_signal(to.at[0] + part.offset, from.at[0] + part.offset, part.bytes, signal, peer);
+        meet();
 #else
         put_far(to.at[0] + part.offset, from.at[0] + part.offset, part.bytes, peer);
         meet();
@@ -299,13 +304,14 @@ template <class P> struct Block {
     }
     template <class K>
     CCL_DEVICE void port_put_packets(Part part, Spots<1> to, Spots<1> from, [[maybe_unused]] uint32_t peer, uint32_t = 0) const {
-#if defined(__CUDACC__)
         packets_of<K>(part, [&](size_t at) { read<K>(from.at[0], at); });
         meet();
+#if defined(__CUDACC__)
         put_far(to.at[0] + 2 * part.offset, from.at[0] + 2 * part.offset, 2 * part.bytes, peer);
 #else
         read_put_packets<K>(part, to, from);
 #endif
+        meet();
     }
     template <class R, class L = uint32_t> CCL_DEVICE void port_signal(R to, L lane = 0) const {
         meet();

@@ -100,8 +100,15 @@ template <class P, class E, class T, class Op> const void *kernel_with(ccl_packe
     return nullptr;
 }
 // The switch does not combine bytes, and it combines floats only as sums.
+template <class T, class Op> constexpr bool on_switch() {
+    return sizeof(T) == 2 || (sizeof(T) == 4 && (!is_float(T()) || is_sum(Op())));
+}
+template <class T, class... All> constexpr bool on_switch(Ops<All...>) { return (on_switch<T, All>() && ...); }
+// Whether the switches of a program combine a type as they have to, with that operation or with those of the program.
 template <class P, class T, class Op> constexpr bool combines() {
-    return P::groups == 0 || (sizeof(T) == 2) || (sizeof(T) == 4 && (!is_float(T()) || is_sum(Op())));
+    if constexpr (P::groups == 0) return true;
+    else if constexpr (P::fixed_op) return on_switch<T>(typename P::SwitchOps());
+    else return on_switch<T, Op>();
 }
 template <class P, class E, class T> const void *kernel_for(ccl_op op, ccl_packet packet) {
     if constexpr ((CCL_OPS >> CCL_SUM & 1) && combines<P, T, Sum>())

@@ -64,6 +64,7 @@ using Word = uint64_t;
 struct Sum {};
 struct Min {};
 struct Max {};
+template <class... All> struct Ops {};
 
 #if defined(__CUDACC__)
 
@@ -474,9 +475,7 @@ CCL_MULTIMEM_WORDS(int32_t, Max, "max.s32")
 CCL_MULTIMEM_WORDS(uint32_t, Sum, "add.u32")
 CCL_MULTIMEM_WORDS(uint32_t, Min, "min.u32")
 CCL_MULTIMEM_WORDS(uint32_t, Max, "max.u32")
-template <class K> CCL_DEVICE V16 load_multicast(const char *at) {
-    return Multimem<typename K::Type, typename K::Op>::load(at);
-}
+template <class T, class Op> CCL_DEVICE V16 load_multicast(const char *at) { return Multimem<T, Op>::load(at); }
 CCL_DEVICE void store_multicast(char *at, V16 v) {
     asm volatile("multimem.st.relaxed.sys.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(v.word[0]),
                  "r"(v.word[1]), "r"(v.word[2]), "r"(v.word[3])
@@ -505,10 +504,9 @@ struct MulticastSpot {
 inline void fence_aliases() {}
 inline MulticastSpot within(Multicast group, size_t offset) { return MulticastSpot{group, offset}; }
 inline MulticastSpot further(MulticastSpot spot, size_t bytes) { return {spot.group, spot.offset + bytes}; }
-template <class K> inline V16 load_multicast(MulticastSpot at) {
-    Elements<typename K::Type, V16> sum(load<V16>(at.group->members[0] + at.offset));
-    for (uint32_t i = 1; i < at.group->count; ++i)
-        sum.add(typename K::Op(), load<V16>(at.group->members[i] + at.offset));
+template <class T, class Op> inline V16 load_multicast(MulticastSpot at) {
+    Elements<T, V16> sum(load<V16>(at.group->members[0] + at.offset));
+    for (uint32_t i = 1; i < at.group->count; ++i) sum.add(Op(), load<V16>(at.group->members[i] + at.offset));
     return sum.bits();
 }
 inline void store_multicast(MulticastSpot at, V16 v) {
