@@ -1,7 +1,7 @@
 //! Who pushes requests to the proxies of port channels. A flush is one: it comes behind those that were pushed before.
 
-use crate::ir::counter::sends;
-use crate::ir::{Action, BlockId, ChannelId, ChannelKind, Op, Rank, RankId, all_ops};
+use crate::ir::counter::{flushes, sends};
+use crate::ir::{BlockId, ChannelId, ChannelKind, Op, Rank, RankId, all_ops};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The port channels of a rank that several blocks push to, with these blocks.
@@ -21,19 +21,4 @@ pub(super) fn several<'r>(id: RankId, rank: &'r Rank) -> Vec<((RankId, ChannelId
     }
     let several = pushers.into_iter().filter(|(_, blocks)| blocks.len() > 1);
     several.map(|(channel, blocks)| ((id, channel), blocks.into_iter().collect())).collect()
-}
-
-/// The channels that an operation flushes.
-fn flushes(action: &Action) -> &[ChannelId] {
-    match action {
-        Action::Flush(channels) => channels,
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Signal(_)
-        | Action::Wait(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Transfer(_)
-        | Action::Pipeline(_) => &[],
-    }
 }

@@ -1,6 +1,6 @@
 //! Counters: the ends of channels, and semaphores. Which of them an operation takes from, and which it gives to.
 
-use super::{Action, ChannelId, ChannelKind, Op, Program, RankId, SemaphoreId};
+use super::{Action, ChannelId, ChannelKind, Op, Program, RankId, SemaphoreId, Verb};
 
 /// An end of a channel, or a semaphore, of one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,6 +66,25 @@ pub fn sends(action: &Action) -> &[ChannelId] {
         | Action::Barrier { .. }
         | Action::Wait(_)
         | Action::Flush(_)
+        | Action::Acquire(_)
+        | Action::Release(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => &[],
+    }
+}
+
+/// The channels whose proxies an operation waits for: what it and others have asked of them is done when it ends.
+#[must_use]
+pub fn flushes(action: &Action) -> &[ChannelId] {
+    match action {
+        Action::Flush(channels) => channels,
+        Action::Transfer(transfer) if transfer.verb == Verb::PutWithSignalAndFlush => {
+            &transfer.channels
+        }
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
         | Action::Acquire(_)
         | Action::Release(_)
         | Action::Transfer(_)

@@ -6,7 +6,7 @@
 //! - between the uses of a channel or semaphore that a pipeline uses: uses in pipelines are in no order with others;
 //! - between two meetings at one barrier, which has one set of blocks.
 
-use super::counter::{Counter, gives, takes};
+use super::counter::{Counter, flushes, gives, takes};
 use super::{Action, BarrierId, MOST_OPS, Op, all_ops, count_ops};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +58,7 @@ fn whole(ops: &[Op]) -> BTreeSet<usize> {
             used(Kept::Barrier(*id));
         }
         for inner in all_ops(std::slice::from_ref(op)) {
-            for counter in counters(&inner.action) {
+            for counter in counters(inner) {
                 used(Kept::Counter(counter));
                 piped.extend(op.pipeline().map(|_| counter));
             }
@@ -69,21 +69,12 @@ fn whole(ops: &[Op]) -> BTreeSet<usize> {
     kept.flat_map(|(_, (first, last))| first + 1..=last).collect()
 }
 
-/// What an operation takes from and gives to; the order of operations on these matters.
-fn counters(action: &Action) -> impl Iterator<Item = Counter> + '_ {
-    let pushes: &[_] = match action {
-        Action::Transfer(transfer) => &transfer.channels,
-        Action::Flush(channels) => channels,
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Signal(_)
-        | Action::Wait(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Pipeline(_) => &[],
-    };
-    let pushes = pushes.iter().map(|id| Counter::Channel(*id));
-    takes(action).chain(gives(action)).chain(pushes)
+/// What an operation takes from and gives to, and the channels that it uses otherwise; the order of operations on these
+/// matters.
+fn counters(op: &Op) -> impl Iterator<Item = Counter> + '_ {
+    let moved: &[_] = op.transfer().map_or(&[], |transfer| &transfer.channels);
+    let channels = moved.iter().chain(flushes(&op.action)).map(|id| Counter::Channel(*id));
+    takes(&op.action).chain(gives(&op.action)).chain(channels)
 }
 
 #[cfg(test)]

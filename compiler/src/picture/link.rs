@@ -1,10 +1,11 @@
 //! The arrows: which event comes before which event of another column.
 
 use super::event::{Order, Scene, Who, asks, is_followed_by_a_signal};
+use crate::ir::counter::flushes;
 use crate::ir::memory::{packets, ranks_of};
 use crate::ir::{
     Action, BarrierId, BlockId, ChannelId, ChannelKind, Op, Operand, Program, Rank, RankId,
-    SemaphoreId, Verb,
+    SemaphoreId,
 };
 use crate::table::Table;
 use std::collections::BTreeMap;
@@ -131,24 +132,9 @@ fn requests(
             counters.entry(name).or_default().given.push((served, true));
         }
         let next = scene.find(id, Who::Block(block), block, number + 1);
-        if let Some(next) = next.filter(|_| flushes(&op.action)) {
+        if let Some(next) = next.filter(|_| !flushes(&op.action).is_empty()) {
             scene.arrow(served, next, Order::Memory);
         }
-    }
-}
-
-/// Whether a block goes on only when the proxies have done what an operation requests.
-fn flushes(action: &Action) -> bool {
-    match action {
-        Action::Flush(_) => true,
-        Action::Transfer(transfer) => transfer.verb == Verb::PutWithSignalAndFlush,
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Signal(_)
-        | Action::Wait(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Pipeline(_) => false,
     }
 }
 

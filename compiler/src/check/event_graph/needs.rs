@@ -2,6 +2,7 @@
 
 use super::chains::{each_packet, range};
 use super::{Agent, Chain, EventGraph, Late, Line, Moment, Places, Request};
+use crate::ir::counter::flushes;
 use crate::ir::memory::{groups, source_is_packets};
 use crate::ir::{Action, BarrierId, ChannelId, ChannelKind, RankId, SemaphoreId, Transfer, Verb};
 
@@ -61,7 +62,7 @@ impl EventGraph<'_> {
         let before = Moment { at, ..moment };
         let mut needs = Vec::new();
         if let Some(line) = self.lines(moment.agent).get(at as usize) {
-            needs.extend(self.requests(rank, before, flushed(&line.op.action)));
+            needs.extend(self.requests(rank, before, flushes(&line.op.action)));
         }
         needs.push(before);
         needs
@@ -334,24 +335,6 @@ impl EventGraph<'_> {
         let (at, writers) = there.min_by_key(|((_, at), _)| (at.abs_diff(cell), *at))?;
         let (agent, line) = *writers.first()?;
         Some((*at, Moment { launch: 0, agent, at: line }))
-    }
-}
-
-/// The channels whose requests of a line must be done before the next line.
-fn flushed(action: &Action) -> &[ChannelId] {
-    match action {
-        Action::Flush(channels) => channels,
-        Action::Transfer(transfer) if transfer.verb == Verb::PutWithSignalAndFlush => {
-            &transfer.channels
-        }
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Signal(_)
-        | Action::Wait(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Transfer(_)
-        | Action::Pipeline(_) => &[],
     }
 }
 
