@@ -19,6 +19,7 @@ use super::findings::{Findings, Group, Site};
 use super::terms::Terms;
 use crate::diagnostic::{Change, Code, Diagnostic, Severity};
 use crate::ir;
+use crate::source::Place;
 
 pub(super) fn rank(findings: &mut Findings<'_>, id: ir::RankId, rank: &ir::Rank) {
     for block in &rank.blocks {
@@ -124,8 +125,16 @@ fn misplaced(
 fn flush(findings: &mut Findings<'_>, site: Site<'_>) {
     // In a plan that was read, a flush does nothing, and the checks do not rely on it.
     let read = findings.terms == Terms::Plan;
-    let told = || if read { warning(useless_flush()) } else { useless_flush() };
+    let at = findings.program.origins.place(site.origin);
+    let told = || if read { warning(useless_flush()) } else { removable(useless_flush(), at) };
     findings.add((Code::E0807, "flush", Group::Place), site, 0, told);
+}
+
+/// Without its flush, a program does the same in the executor, and the checks say where it was needed.
+fn removable(report: Diagnostic, at: Place) -> Diagnostic {
+    let change = Change::Remove { verb: "flush", at };
+    let report = report.help(change.title());
+    Diagnostic { change: Some(change), ..report }
 }
 
 fn warning(mut diagnostic: Diagnostic) -> Diagnostic {
