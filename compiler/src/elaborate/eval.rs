@@ -355,6 +355,9 @@ impl<'a> Eval<'_, 'a> {
         expr: &'a Expr,
     ) -> Evaluated<Value> {
         match op {
+            BinaryOp::Add if matches!(expr.ty, Type::List(_)) => {
+                self.concatenated(left, right, expr)
+            }
             BinaryOp::Or => Ok(Value::Bool(self.boolean(left)? || self.boolean(right)?)),
             BinaryOp::And => Ok(Value::Bool(self.boolean(left)? && self.boolean(right)?)),
             BinaryOp::Equal => Ok(Value::Bool(self.value(left)? == self.value(right)?)),
@@ -379,6 +382,18 @@ impl<'a> Eval<'_, 'a> {
                     .ok_or_else(|| self.fail(expr, bad_arithmetic(expr.span, op, a, b)))
             }
         }
+    }
+
+    /// The members of one list, and then those of another.
+    fn concatenated(
+        &mut self,
+        left: &'a Expr,
+        right: &'a Expr,
+        expr: &'a Expr,
+    ) -> Evaluated<Value> {
+        let (one, other) = (self.list(left)?, self.list(right)?);
+        self.spend_steps(one.len().saturating_add(other.len()).unsigned_abs(), expr.span)?;
+        Ok(list_of(one.iter().chain(other.iter()).collect()))
     }
 
     fn range(

@@ -3,6 +3,7 @@
 
 use super::body::{Body, Nature, Side};
 use super::program::{BufferName, Expr, ExprKind};
+use crate::syntax::ast::BinaryOp;
 
 /// The nature of a value; for a list, that of its members.
 pub(super) fn nature(body: &Body, expr: &Expr) -> Nature {
@@ -27,6 +28,9 @@ pub(super) fn nature(body: &Body, expr: &Expr) -> Nature {
             members.iter().map(|member| nature(body, member)).reduce(both).unwrap_or(none)
         }
         ExprKind::Each(_, _, value) => nature(body, value),
+        ExprKind::Binary(BinaryOp::Add, left, right) => {
+            both(nature(body, left), nature(body, right))
+        }
         ExprKind::Method(_, base, _) => nature(body, base),
         ExprKind::Int(_)
         | ExprKind::Bool(_)

@@ -1,6 +1,6 @@
 //! Binary operators. In: an operator and two trees. Out: a resolved expression with its type.
-//! Rules (E0204): arithmetic, shifts and `<` take numbers; `&&` and `||` take Booleans. If one or both sides were
-//! reported, the result is not reported again.
+//! Rules (E0204): arithmetic, shifts and `<` take numbers; `+` also takes two lists of one type, of which it makes one;
+//! `&&` and `||` take Booleans. If one or both sides were reported, the result is not reported again.
 
 use super::body::{Body, Typed};
 use super::name::COMPARED;
@@ -57,6 +57,13 @@ impl Body<'_> {
         if known.contains(&Ty::Error) {
             return self.error(span);
         }
+        if op == BinaryOp::Add
+            && let [Ty::List(_), Ty::List(_)] = known
+            && self.types.unify(&left.ty, &right.ty)
+        {
+            let (ty, sides) = (left.ty, (Box::new(left.expr), Box::new(right.expr)));
+            return self.typed(ExprKind::Binary(op, sides.0, sides.1), span, ty);
+        }
         let fits = [&left, &right].map(|side| self.types.unify(&side.ty, &want));
         if fits != [true, true] {
             self.report(self.wrong_sides(op, [&left, &right], fits));
@@ -86,6 +93,12 @@ impl Body<'_> {
         Span { start: start as u32, end: end as u32, ..span }
     }
 
+    /// Whether dots follow, as after the first number of a range.
+    fn begins_a_range(&self, side: &Side) -> bool {
+        let rest = self.file().and_then(|file| file.text.get(side.span.end as usize..));
+        rest.is_some_and(|rest| rest.trim_start().starts_with(".."))
+    }
+
     /// One or both sides of an operator have a type that it does not take.
     fn wrong_sides(&self, op: BinaryOp, sides: [&Typed; 2], fits: [bool; 2]) -> Diagnostic {
         let [one, other] = sides.map(|side| Side {
@@ -94,7 +107,11 @@ impl Body<'_> {
             ty: self.types.close(&side.ty),
         });
         let is_logical = matches!(op, BinaryOp::Or | BinaryOp::And);
-        let wanted = if is_logical { "Booleans" } else { "numbers" };
+        let wanted = match (is_logical, op == BinaryOp::Add && one.is_list() && other.is_list()) {
+            (true, _) => "Booleans",
+            (false, true) => "lists of one type",
+            (false, false) => "numbers",
+        };
         let takes = format!("`{}` takes {wanted}", symbol(op));
         let alone = |side: &Side, other: &Side| {
             let message = format!("{} is {}; {takes}", side.text, types::describe(&side.ty));
@@ -106,6 +123,10 @@ impl Body<'_> {
             [true, _] => alone(&other, &one),
         };
         let is_number = |side: &Side| matches!(side.ty, Type::Int | Type::Rank);
+        if op == BinaryOp::Add && one.is_list() && is_number(&other) && self.begins_a_range(&other)
+        {
+            return report.help("`+` comes before `..`: put the range into parentheses");
+        }
         match instead(op, &one, &other) {
             Some(help) => report.help(help),
             None if is_logical && (is_number(&one) || is_number(&other)) => report.help(COMPARED),
@@ -152,9 +173,9 @@ fn instead(op: BinaryOp, one: &Side, other: &Side) -> Option<String> {
     let (a, b, sign) = (one.written()?, other.written()?, symbol(op));
     let asks = gives_truth_values(op);
     Some(match (one.is_list(), other.is_list(), op) {
-        (true, true, BinaryOp::Add | BinaryOp::BitOr) => {
+        (true, true, BinaryOp::BitOr) => {
             format!(
-                "to concatenate them, write `[l in [{a}, {b}], x in l: x]`; with `{{..}}` around it, each member is there once"
+                "for the members of both, write `{a} + {b}`, or `{{x in {a} + {b}}}` if each is to be there once"
             )
         }
         (true, true, BinaryOp::Subtract) => {
@@ -170,6 +191,11 @@ fn instead(op: BinaryOp, one: &Side, other: &Side) -> Option<String> {
         }
         (false, true, _) if asks => {
             format!("to test whether it holds for all, write `all(x in {b}: {a} {sign} x)`")
+        }
+        (true, false, BinaryOp::Add) => {
+            format!(
+                "to do this for each member, write `{{x in {a}: x + {b}}}`; to have one member more, `{a} + [{b}]`"
+            )
         }
         (true, false, _) => {
             format!("to do this for each member, write `{{x in {a}: x {sign} {b}}}`")
