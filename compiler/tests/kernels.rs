@@ -168,7 +168,7 @@ fn main() {
         trials.push(Trial::test(format!("readable/{name}"), || readable(name)));
     }
     trials.extend(of_misuse());
-    trials.push(Trial::test("switch_ops", on_integers));
+    trials.extend(of_single_properties());
     trials.push(Trial::test("elements", || alone("elements.cpp")));
     let clang = Trial::test("clang", || with_clang(&algorithm("allreduce_packets")));
     trials.push(clang.with_ignored_flag(!build::has_clang()));
@@ -176,6 +176,15 @@ fn main() {
         trials.push(Trial::test(format!("mutants/{}", mutant.name), || wrong(mutant)));
     }
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// What single programs show.
+fn of_single_properties() -> [Trial; 3] {
+    [
+        Trial::test("order/two_blocks", || ordered("two_blocks", TWO_BLOCKS)),
+        Trial::test("order/turns", || ordered("turns", TURNS)),
+        Trial::test("switch_ops", on_integers),
+    ]
 }
 
 /// What programs refuse.
@@ -299,6 +308,28 @@ fn types(subject: &Subject) -> Result<(), Failed> {
         clean(&check, Run { threads: 2, chunk_bytes: 102, type_: *type_, ..PLAIN })?;
     }
     Ok(())
+}
+
+/// Puts over a network, which keeps no order by itself: what the blocks of a program of `order.ccl` do at ports, in order.
+const TWO_BLOCKS: &[&str] = &["order", "put", "order", "put", "flush"];
+const TURNS: &[&str] = &[
+    "signal", "wait", "order", "signal", "put", "order", "signal", "flush", "signal", "wait",
+    "wait", "wait",
+];
+
+/// Puts and signals come behind earlier puts of the same block, of earlier turns and of other blocks.
+fn ordered(program: &str, wanted: &[&str]) -> Result<(), Failed> {
+    let file = build::kernels("order/order.ccl");
+    let mut subject = subject(&file, Some(program), &[("ranks", 2)]);
+    subject.nvshmem = true;
+    let source = build::source(&subject, "program")?;
+    let calls = source.lines().filter_map(|line| line.trim_start().strip_prefix("b.port_"));
+    let calls: Vec<&str> = calls.filter_map(|call| call.split('(').next()).collect();
+    if calls == wanted {
+        Ok(())
+    } else {
+        Err(Failed::from(format!("not {wanted:?}, but {calls:?}")))
+    }
 }
 
 /// A switch that does not combine floats as the program does: it does with integers, and floats are refused.

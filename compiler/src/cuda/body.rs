@@ -68,6 +68,7 @@ fn add(
             out.push(Statement::new(1, None).text(&format!(
                 "[[maybe_unused]] const ccl::Part part = b.window({chunks}, at, {unit});"
             )));
+            pushed.extend(port::put_in_a_turn(&pipeline.body));
             for op in &pipeline.body {
                 port::order(context, op, true, pushed, out);
                 add(context, op, true, pushed, out);

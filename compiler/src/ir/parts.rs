@@ -6,7 +6,7 @@
 //! - between the uses of a channel or semaphore that a pipeline uses: uses in pipelines are in no order with others;
 //! - between two meetings at one barrier, which has one set of blocks.
 
-use super::counter::{Counter, flushes, gives, takes};
+use super::counter::{Counter, flushes, gives, sends, takes};
 use super::{Action, BarrierId, MOST_OPS, Op, all_ops, count_ops};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +58,7 @@ fn whole(ops: &[Op]) -> BTreeSet<usize> {
             used(Kept::Barrier(*id));
         }
         for inner in all_ops(std::slice::from_ref(op)) {
-            for counter in counters(inner) {
+            for counter in counters(&inner.action) {
                 used(Kept::Counter(counter));
                 piped.extend(op.pipeline().map(|_| counter));
             }
@@ -69,18 +69,20 @@ fn whole(ops: &[Op]) -> BTreeSet<usize> {
     kept.flat_map(|(_, (first, last))| first + 1..=last).collect()
 }
 
-/// What an operation takes from and gives to, and the channels that it uses otherwise; the order of operations on these
+/// What an operation takes from and gives to, and the ports over which it sends; the order of operations on these
 /// matters.
-fn counters(op: &Op) -> impl Iterator<Item = Counter> + '_ {
-    let moved: &[_] = op.transfer().map_or(&[], |transfer| &transfer.channels);
-    let channels = moved.iter().chain(flushes(&op.action)).map(|id| Counter::Channel(*id));
-    takes(&op.action).chain(gives(&op.action)).chain(channels)
+fn counters(action: &Action) -> impl Iterator<Item = Counter> + '_ {
+    let channels = sends(action).iter().chain(flushes(action)).map(|id| Counter::Channel(*id));
+    takes(action).chain(gives(action)).chain(channels)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{OriginId, Pipeline, SemaphoreId};
+    use crate::ir::{
+        ChannelId, ChannelKind, OriginId, Pipeline, ReduceOp, SemaphoreId, Transfer, Verb,
+    };
+    use smallvec::SmallVec;
 
     fn op(action: Action) -> Op {
         Op { action, origin: OriginId::default(), sync: None }
@@ -114,6 +116,28 @@ mod tests {
         ops.remove(0);
         ops.insert(MOST - 5, barrier());
         assert_eq!(parts(&ops), Some(vec![MOST - 5, ops.len() - (MOST - 5)]));
+    }
+
+    #[test]
+    fn data_over_memory_is_in_no_order() {
+        let put = |via| {
+            op(Action::Transfer(Transfer {
+                verb: Verb::Put,
+                sources: SmallVec::new(),
+                destinations: SmallVec::new(),
+                via: Some(via),
+                channels: [ChannelId(0)].into_iter().collect(),
+                slice: None,
+                reduce: ReduceOp::Sum,
+            }))
+        };
+        for (via, is_cut) in [(ChannelKind::Memory, true), (ChannelKind::Port, false)] {
+            let body = vec![put(via)];
+            let mut ops = vec![op(Action::Pipeline(Pipeline { unit: 16, chunks: 1, body }))];
+            ops.extend(vec![op(Action::Sync); MOST]);
+            ops.push(put(via));
+            assert_eq!(parts(&ops).is_some(), is_cut);
+        }
     }
 
     #[test]

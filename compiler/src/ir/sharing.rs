@@ -18,6 +18,8 @@ pub struct Sharing {
     signalled: FxHashSet<(RankId, ChannelId)>,
     /// The channels over which several blocks signal.
     sent: FxHashSet<(RankId, ChannelId)>,
+    /// The channels over which several blocks signal or put over a port.
+    pushed: FxHashSet<(RankId, ChannelId)>,
 }
 
 impl Sharing {
@@ -39,8 +41,9 @@ impl Sharing {
             let users = Users::of(rank);
             sharing.taken.extend(users.takers_of_several().map(|counter| (id, counter)));
             let signalled = |at: &u32| users.signalled.get(*at as usize) == Some(&true);
-            let sent = several(&users.senders).filter(signalled);
-            sharing.sent.extend(sent.map(|at| (id, ChannelId(at))));
+            let senders = || several(&users.senders);
+            sharing.sent.extend(senders().filter(signalled).map(|at| (id, ChannelId(at))));
+            sharing.pushed.extend(senders().map(|at| (id, ChannelId(at))));
         }
         let other = |(rank, counter): &(RankId, Counter)| {
             let Counter::Channel(id) = counter else { return None };
@@ -55,6 +58,12 @@ impl Sharing {
     #[must_use]
     pub fn is_sent(&self, rank: RankId, channel: ChannelId) -> bool {
         self.sent.contains(&(rank, channel))
+    }
+
+    /// Whether several blocks of a rank signal over a channel, or put over a port.
+    #[must_use]
+    pub fn is_pushed(&self, rank: RankId, channel: ChannelId) -> bool {
+        self.pushed.contains(&(rank, channel))
     }
 
     /// Whether no counter is taken from by several blocks.

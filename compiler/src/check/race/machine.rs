@@ -20,6 +20,7 @@ use super::memory::known;
 use super::merged::Merged;
 use super::overlay;
 use super::packets::Packets;
+use super::proxy::Pushed;
 use super::step::{Step, Steps};
 use super::sync::Counters;
 use super::turn::Turn;
@@ -124,7 +125,7 @@ pub(super) struct Machine<'p, 'b> {
     ended: Vec<(RankId, MomentId)>,
     pub(super) counters: Counters,
     /// How many transfers each proxy was pushed.
-    pub(super) pushed: FxHashMap<Agent, u32>,
+    pub(super) pushed: FxHashMap<Agent, Pushed>,
     /// Whether to record what values were made from: only packets pass this on.
     pub(super) follows: bool,
     /// Whether packets and plain chunks overlap in scratch.

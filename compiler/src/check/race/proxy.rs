@@ -15,8 +15,9 @@ use smallvec::SmallVec;
 pub(super) struct Request {
     /// The proxy.
     proxy: Agent,
-    /// How many transfers it was pushed before.
+    /// How many transfers it was pushed before, and how many of these are known to come before it.
     pushed: u32,
+    known: u32,
     /// What is known when it is carried out.
     pub(super) moment: MomentId,
     /// What is known of the requests of other blocks to the same channel: these are carried out before it.
@@ -26,21 +27,61 @@ pub(super) struct Request {
 /// Requests of other blocks to a channel.
 type Ahead = SmallVec<[Source; 1]>;
 
+/// The transfers that the threads of a block have pushed to a proxy.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pushed {
+    count: u32,
+    /// How many of them the threads pushed before they met last, and at which step that was.
+    before: u32,
+    met: u32,
+    /// After that: the thread that pushed first, and how many it pushed before any other thread did.
+    first: Option<(u32, u32)>,
+}
+
+impl Pushed {
+    /// How many transfers a thread knows to come before what it pushes now, if its block met last at `met`. Two threads
+    /// push in no certain order.
+    fn known(&self, thread: u32, met: u32) -> u32 {
+        match self.first {
+            Some((first, run)) if self.met == met => {
+                self.before + if first == thread { run } else { 0 }
+            }
+            Some(_) | None => self.count,
+        }
+    }
+
+    /// A thread pushes one more.
+    fn push(&mut self, thread: u32, met: u32) {
+        if self.met != met {
+            *self = Pushed { count: self.count, before: self.count, met, first: None };
+        }
+        match &mut self.first {
+            Some((first, run)) => {
+                *run += u32::from(*first == thread && self.before + *run == self.count)
+            }
+            None => self.first = Some((thread, 1)),
+        }
+        self.count += 1;
+    }
+}
+
 impl<'p> Machine<'p, '_> {
     /// A request that a thread pushes, which knows all up to a moment.
     pub(super) fn request(
         &mut self,
         block: &Block<'p>,
+        thread: u32,
         channel: ChannelId,
         pusher: MomentId,
     ) -> Request {
         let proxy = self.agents.proxy(block.rank, channel, block.agent);
-        let pushed = self.pushed.get(&proxy).copied().unwrap_or(0);
+        let pushed = self.pushed.get(&proxy).copied().unwrap_or_default();
+        let known = pushed.known(thread, block.met());
         let ahead = self.ahead(proxy, pusher);
         let told = std::iter::once(Source::All(pusher, 0)).chain(ahead.iter().copied());
         let chain = self.history.chain();
-        let moment = self.history.add((proxy, chain), pushed, NONE, told);
-        Request { proxy, pushed, moment, ahead }
+        let moment = self.history.add((proxy, chain), known, NONE, told);
+        Request { proxy, pushed: pushed.count, known, moment, ahead }
     }
 
     /// What other blocks have pushed to the same channel, as far as the pushing thread knows of it.
@@ -53,9 +94,10 @@ impl<'p> Machine<'p, '_> {
         let mut ahead = SmallVec::new();
         for other in siblings.filter(|other| *other != proxy) {
             let (lookup, queue) = (self.lookup(), self.agents.queue(other));
-            let pushed = self.pushed.get(&other).copied().unwrap_or(0);
+            let pushed = self.pushed.get(&other).map_or(0, |pushed| pushed.count);
             let steps: Vec<u32> = (0..pushed).collect();
-            let known = steps.partition_point(|step| knows.has_run(lookup, queue, *step)) as u32;
+            let known = steps.partition_point(|step| knows.sees(lookup, (queue, *step), None));
+            let known = known as u32;
             if known > 0 {
                 let chain = self.history.chain();
                 let moment = self.history.add((other, chain), known, NONE, []);
@@ -68,12 +110,13 @@ impl<'p> Machine<'p, '_> {
     /// Counts one more transfer that a thread has pushed to a proxy.
     fn push_one(&mut self, block: &mut Block<'p>, thread: u32, proxy: Agent) {
         let pushed = self.pushed.entry(proxy).or_default();
-        *pushed += 1;
+        pushed.push(thread, block.met());
+        let known = pushed.known(thread, block.met());
         if self.agents.siblings(proxy).len() > 1 {
             let chain = self.history.chain();
             let queue = (self.agents.queue(proxy), chain);
-            let moment = self.history.add(queue, *pushed, NONE, []);
-            block.hear(thread, Source::Run(moment, 0));
+            let moment = self.history.add(queue, known, NONE, []);
+            block.hear(thread, Source::All(moment, 0));
         }
     }
 
@@ -100,7 +143,8 @@ impl<'p> Machine<'p, '_> {
         }
         for (thread, channel) in (0..).zip(&transfer.channels) {
             let pusher = block.moment(&mut self.history, thread);
-            let Request { proxy, pushed, moment, ahead } = self.request(block, *channel, pusher);
+            let Request { proxy, pushed, known, moment, ahead } =
+                self.request(block, thread, *channel, pusher);
             let clock = Clock::told([Source::All(moment, 0)]);
             // A thread often knows what all threads know, whose clock goes from one request to the next.
             let is_base = pusher == block.base.moment(&mut self.history);
@@ -123,7 +167,8 @@ impl<'p> Machine<'p, '_> {
                 self.signal(block, thread, *channel, false);
             }
             if transfer.verb == Verb::PutWithSignalAndFlush {
-                self.flushed(block, thread, (proxy, pushed + 1), ahead);
+                let own = u32::from(known == pushed);
+                self.flushed(block, thread, (proxy, known + own), ahead);
             }
         }
     }
@@ -136,9 +181,9 @@ impl<'p> Machine<'p, '_> {
         for (thread, channel) in flushed.filter(|_| self.program.flush_waits) {
             let pusher = block.moment(&mut self.history, thread);
             let proxy = self.agents.proxy(block.rank, *channel, block.agent);
-            let pushed = self.pushed.get(&proxy).copied().unwrap_or(0);
+            let pushed = self.pushed.get(&proxy).copied().unwrap_or_default();
             let ahead = self.ahead(proxy, pusher);
-            self.flushed(block, thread, (proxy, pushed), ahead);
+            self.flushed(block, thread, (proxy, pushed.known(thread, block.met())), ahead);
         }
     }
 

@@ -232,7 +232,7 @@ impl<'p> Machine<'p, '_> {
         let port = row.kind() == ChannelKind::Port;
         let mut moment = block.moment(&mut self.history, thread);
         if port {
-            let request = self.request(block, channel, moment);
+            let request = self.request(block, thread, channel, moment);
             moment = request.moment;
         }
         let (rank, there, by) = self.fold.end(peer, there);

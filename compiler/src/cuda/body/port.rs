@@ -3,7 +3,7 @@
 use super::is_port;
 use super::{Context, home, part, spots, to_peers};
 use crate::cuda::statement::{Kind, Statement};
-use crate::ir::{Action, ChannelId, Op, Operand, OriginId, Transfer, Verb, memory};
+use crate::ir::{Action, ChannelId, ChannelKind, Op, Operand, OriginId, Transfer, Verb, memory};
 use std::collections::BTreeSet;
 
 /// The channels over which a block has put something that may not be flushed yet.
@@ -34,20 +34,28 @@ pub(super) fn order(
     let ports: Vec<ChannelId> =
         channels.iter().copied().filter(|id| is_port(context, *id)).collect();
     // What other blocks have put is not known here.
-    let shared = |id: &ChannelId| context.layout.sharing.is_sent(context.rank, *id);
-    // A put in a pipeline comes after the puts of the previous turn.
+    let shared = |id: &ChannelId| context.layout.sharing.is_pushed(context.rank, *id);
     let speaks = !matches!(op.action, Action::Flush(_));
-    let behind = |id: &ChannelId| {
-        pushed.contains(id) || (speaks && shared(id)) || (piped && puts && !flushes)
-    };
+    let behind = |id: &ChannelId| speaks && (pushed.contains(id) || shared(id));
     if ports.iter().any(behind) {
         out.push(Statement::new(usize::from(piped), None).text("b.port_order();"));
+        // Whatever comes now is behind all that was put before.
+        pushed.clear();
     }
     if flushes && !ports.is_empty() {
         pushed.clear();
     } else if puts {
         pushed.extend(ports);
     }
+}
+
+/// What a turn of a pipeline puts without waiting for it: in the next turn, everything comes behind.
+pub(super) fn put_in_a_turn(body: &[Op]) -> impl Iterator<Item = ChannelId> {
+    let transfers = body.iter().filter_map(Op::transfer);
+    let puts = transfers.filter(|transfer| {
+        transfer.via == Some(ChannelKind::Port) && transfer.verb != Verb::PutWithSignalAndFlush
+    });
+    puts.flat_map(|transfer| transfer.channels.iter().copied())
 }
 
 /// The statements of a transfer over ports.

@@ -3,7 +3,7 @@
 //! In: a program. Out: the same, operations in a row as one wherever cutting that one gives these again.
 
 use super::{Limits, limits, pieces};
-use crate::ir::{Action, Op, Program, Signal, Transfer, Verb};
+use crate::ir::{Action, ChannelKind, Op, Program, Signal, Transfer, Verb};
 use crate::optimize::blocks;
 
 /// The most parts that become one operation. The executor runs no more operations in a block, and all parts are compared
@@ -52,9 +52,9 @@ fn join(one: &Action, more: &Action) -> Option<Action> {
     match (one, more) {
         (Action::Signal(one), Action::Signal(more)) => signals(one, more).map(Action::Signal),
         (Action::Wait(one), Action::Wait(more)) => signals(one, more).map(Action::Wait),
-        (Action::Flush(one), Action::Flush(more)) => Some(Action::Flush(both(one, more))),
-        (Action::Acquire(one), Action::Acquire(more)) => Some(Action::Acquire(both(one, more))),
-        (Action::Release(one), Action::Release(more)) => Some(Action::Release(both(one, more))),
+        (Action::Flush(one), Action::Flush(more)) => apart(one, more).map(Action::Flush),
+        (Action::Acquire(one), Action::Acquire(more)) => apart(one, more).map(Action::Acquire),
+        (Action::Release(one), Action::Release(more)) => apart(one, more).map(Action::Release),
         (Action::Transfer(one), Action::Transfer(more)) => {
             transfers(one, more).map(Action::Transfer)
         }
@@ -74,8 +74,13 @@ fn join(one: &Action, more: &Action) -> Option<Action> {
 }
 
 fn signals(one: &Signal, more: &Signal) -> Option<Signal> {
-    let channels = both(&one.channels, &more.channels);
+    let channels = apart(&one.channels, &more.channels)?;
     (one.relaxed == more.relaxed).then_some(Signal { channels, relaxed: one.relaxed })
+}
+
+/// Both lists as one; none where something is in both: in one list, it would be used by two threads, in no certain order.
+fn apart<T: Copy + PartialEq, L: FromIterator<T>>(one: &[T], more: &[T]) -> Option<L> {
+    (!more.iter().any(|member| one.contains(member))).then(|| both(one, more))
 }
 
 fn both<T: Copy, L: FromIterator<T>>(one: &[T], more: &[T]) -> L {
@@ -90,7 +95,12 @@ fn transfers(one: &Transfer, more: &Transfer) -> Option<Transfer> {
         return None;
     }
     let via = one.via.or(more.via);
-    let channels = both(&one.channels, &more.channels);
+    let channels = match via {
+        Some(ChannelKind::Port) => apart(&one.channels, &more.channels)?,
+        Some(ChannelKind::Memory | ChannelKind::Switch) | None => {
+            both(&one.channels, &more.channels)
+        }
+    };
     let (sources, destinations) = match one.verb {
         Verb::Reduce | Verb::ReducePackets => {
             let (first, rest) = more.sources.split_first()?;
