@@ -1,11 +1,11 @@
 //! Who pushes requests to the proxies of port channels. A flush is one: it comes behind those that were pushed before.
 
-use crate::ir::counter::{flushes, sends};
-use crate::ir::{BlockId, ChannelId, ChannelKind, Op, Rank, RankId, all_ops};
+use crate::ir::counter::asks;
+use crate::ir::{BlockId, ChannelId, ChannelKind, Rank, RankId, all_ops};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The port channels of a rank that several blocks push to, with these blocks.
-pub(super) fn several<'r>(id: RankId, rank: &'r Rank) -> Vec<((RankId, ChannelId), Vec<BlockId>)> {
+pub(super) fn several(id: RankId, rank: &Rank) -> Vec<((RankId, ChannelId), Vec<BlockId>)> {
     let is_port = |channel: &ChannelId| {
         rank.channels.lookup(*channel).is_some_and(|row| row.kind() == ChannelKind::Port)
     };
@@ -14,8 +14,8 @@ pub(super) fn several<'r>(id: RankId, rank: &'r Rank) -> Vec<((RankId, ChannelId
         return Vec::new();
     }
     for (block, row) in rank.blocks.entries() {
-        let of_op = |op: &'r Op| sends(&op.action).iter().chain(flushes(&op.action));
-        for channel in all_ops(&row.ops).flat_map(of_op).filter(|one| is_port(one)) {
+        for channel in all_ops(&row.ops).flat_map(|op| asks(&op.action)).filter(|one| is_port(one))
+        {
             pushers.entry(*channel).or_default().insert(block);
         }
     }

@@ -73,6 +73,12 @@ pub fn sends(action: &Action) -> &[ChannelId] {
     }
 }
 
+/// The channels whose proxies get a request from an operation, if they are ports: it sends over them, or flushes them.
+#[must_use]
+pub fn asks(action: &Action) -> &[ChannelId] {
+    if let Action::Flush(channels) = action { channels } else { sends(action) }
+}
+
 /// The channels whose proxies an operation waits for: what it and others have asked of them is done when it ends.
 #[must_use]
 pub fn flushes(action: &Action) -> &[ChannelId] {

@@ -6,7 +6,7 @@
 //! - between the uses of a channel or semaphore that a pipeline uses: uses in pipelines are in no order with others;
 //! - between two meetings at one barrier, which has one set of blocks.
 
-use super::counter::{Counter, flushes, gives, sends, takes};
+use super::counter::{Counter, asks, gives, takes};
 use super::{Action, BarrierId, MOST_OPS, Op, all_ops, count_ops};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,7 +72,7 @@ fn whole(ops: &[Op]) -> BTreeSet<usize> {
 /// What an operation takes from and gives to, and the ports over which it sends; the order of operations on these
 /// matters.
 fn counters(action: &Action) -> impl Iterator<Item = Counter> + '_ {
-    let channels = sends(action).iter().chain(flushes(action)).map(|id| Counter::Channel(*id));
+    let channels = asks(action).iter().map(|id| Counter::Channel(*id));
     takes(action).chain(gives(action)).chain(channels)
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Chain, EventGraph, Moment};
 use crate::diagnostic::witness::Turn;
-use crate::ir::counter::sends;
+use crate::ir::counter::asks;
 use crate::ir::{ChannelId, RankId};
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl EventGraph<'_> {
     fn push(&self, queues: &mut Queues, moment: Moment) {
         let Some(line) = self.lines(moment.agent).get(moment.at as usize) else { return };
         let rank = self.rank(moment.agent);
-        for channel in sends(&line.op.action) {
+        for channel in asks(&line.op.action) {
             let made = self.requests(rank, moment, &[*channel]);
             queues.entry((moment.launch, rank, *channel)).or_default().extend(made);
         }
