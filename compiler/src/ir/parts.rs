@@ -17,14 +17,17 @@ const MOST: usize = MOST_OPS - 4;
 /// How many operations of the list each part takes; none where the block cannot be cut so that each fits.
 #[must_use]
 pub fn parts(ops: &[Op]) -> Option<Vec<usize>> {
-    let whole = whole(ops);
+    let lasts = lasts(ops);
     let (mut lengths, mut start, mut cut) = (Vec::new(), 0, 0);
+    // Up to here, something stays together that was used before.
+    let mut reach = 0;
     // Operations from the last cut on, and from the last place for one.
     let (mut count, mut since) = (0, 0);
     for (at, op) in ops.iter().enumerate() {
-        if !whole.contains(&at) {
+        if at > reach {
             (cut, since) = (at, 0);
         }
+        reach = reach.max(lasts.get(&at).copied().unwrap_or(0));
         let more = count_ops(std::slice::from_ref(op));
         (count, since) = (count + more, since + more);
         if count > MOST {
@@ -49,8 +52,8 @@ enum Kept {
     Counter(Counter),
 }
 
-/// The operations before which a block cannot be cut.
-fn whole(ops: &[Op]) -> BTreeSet<usize> {
+/// For each operation that is the first use of something that stays in one part, the last use.
+fn lasts(ops: &[Op]) -> BTreeMap<usize, usize> {
     let (mut uses, mut piped) = (BTreeMap::<Kept, (usize, usize)>::new(), BTreeSet::new());
     for (at, op) in ops.iter().enumerate() {
         let mut used = |kept| uses.entry(kept).or_insert((at, at)).1 = at;
@@ -65,8 +68,12 @@ fn whole(ops: &[Op]) -> BTreeSet<usize> {
         }
     }
     let is_free = |kept: &Kept| matches!(kept, Kept::Counter(one) if !piped.contains(one));
-    let kept = uses.into_iter().filter(|(kept, _)| !is_free(kept));
-    kept.flat_map(|(_, (first, last))| first + 1..=last).collect()
+    let mut lasts = BTreeMap::new();
+    for (_, (first, last)) in uses.into_iter().filter(|(kept, _)| !is_free(kept)) {
+        let known = lasts.entry(first).or_insert(last);
+        *known = last.max(*known);
+    }
+    lasts
 }
 
 /// What an operation takes from and gives to, and the ports over which it sends; the order of operations on these

@@ -124,7 +124,7 @@ pub(super) struct Machine<'p, 'b> {
     /// The last moments of the blocks that have ended.
     ended: Vec<(RankId, MomentId)>,
     pub(super) counters: Counters,
-    /// How many transfers each proxy was pushed.
+    /// The transfers that each proxy was pushed.
     pub(super) pushed: FxHashMap<Agent, Pushed>,
     /// Whether to record what values were made from: only packets pass this on.
     pub(super) follows: bool,
