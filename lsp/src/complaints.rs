@@ -58,7 +58,7 @@ fn sets(
     set: &mut BTreeSet<String>,
     found: &mut Vec<Complaint>,
 ) {
-    let assignments = directive::assignments(comment.text);
+    let assignments = comment.assignments();
     if assignments.is_empty() {
         found.push(Complaint {
             place: place(comment.place.clone()),
@@ -67,11 +67,7 @@ fn sets(
             fix: None,
         });
     }
-    let mut from = 0;
-    for one in assignments {
-        let at = comment.text.get(from..).and_then(|rest| rest.find(one.text)).unwrap_or(0) + from;
-        from = at + one.text.len();
-        let start = comment.body + at;
+    for (start, one) in assignments {
         found.extend(wrong(program, &one, start, set));
         set.insert(one.name.to_owned());
     }

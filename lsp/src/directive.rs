@@ -44,6 +44,20 @@ pub enum Fate {
     Misplaced,
 }
 
+impl<'t> Comment<'t> {
+    /// Its assignments, each with the offset at which it begins in the declaration's text.
+    #[must_use]
+    pub fn assignments(&self) -> Vec<(usize, Assignment<'t>)> {
+        let mut from = 0;
+        let placed = |one: Assignment<'t>| {
+            let at = self.text.get(from..).and_then(|rest| rest.find(one.text)).unwrap_or(0) + from;
+            from = at + one.text.len();
+            (self.body + at, one)
+        };
+        assignments(self.text).into_iter().map(placed).collect()
+    }
+}
+
 /// The assignments of the comments above a declaration, in order.
 #[must_use]
 pub fn directive(declaration: &str) -> String {

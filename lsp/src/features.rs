@@ -16,6 +16,7 @@ pub mod occurrences;
 pub mod partners;
 pub mod problems;
 pub mod pull;
+pub mod rename;
 pub mod selection;
 pub mod signature;
 pub mod symbols;

@@ -14,7 +14,7 @@ use crate::configured;
 use crate::features::elaborated::{self, Elaborated};
 use crate::features::{
     actions, calls, completion, folding, formatting, hints, hover, lens, links, navigation, pull,
-    selection, signature, symbols, tokens,
+    rename, selection, signature, symbols, tokens,
 };
 use crate::parent;
 use crate::publisher::Publisher;
@@ -322,14 +322,14 @@ impl LanguageServer for Ccl {
         &self,
         params: lsp::TextDocumentPositionParams,
     ) -> Result<Option<lsp::PrepareRenameResponse>> {
-        self.place(params, navigation::prepare_rename).await?.map_err(failed)
+        self.place(params, rename::prepare).await?.map_err(failed)
     }
 
     async fn rename(&self, params: lsp::RenameParams) -> Result<Option<lsp::WorkspaceEdit>> {
         let new = params.new_name;
         let versioned = self.session.get().is_some_and(|session| session.abilities.versions);
         let edit = self.place(params.text_document_position, move |snapshot, url, position| {
-            navigation::rename(snapshot, url, position, &new, versioned)
+            rename::rename(snapshot, url, position, &new, versioned)
         });
         edit.await?.map_err(failed)
     }

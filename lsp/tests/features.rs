@@ -2,7 +2,8 @@
 //! after.
 //!
 //! The text up to the first `//=` line is open in the editor. A line that has only a comment with one `^` puts the
-//! cursor at that column of the line above; the `//=` block is the expected answer, in the format of `answers.rs`.
+//! cursor at that column of the line above; the `//=` block is the expected answer, in the format of `answers.rs`. The
+//! first line of a case of `rename` is `//@ to NAME`.
 //!
 //! `BLESS=1 cargo test -p ccl-lsp --test features NAME` rewrites the blocks: read the result. Folders inside a
 //! feature's folder contain files to import.

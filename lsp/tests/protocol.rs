@@ -188,7 +188,7 @@ fn names_lead_to_each_other() {
     let edit = client.request("textDocument/rename", asked.clone());
     assert_eq!(edit["changes"][URI].as_array().unwrap().len(), 6);
     for (taken, why) in
-        [("gather now", "not a valid name"), ("put", "already used"), ("ranks", "already used")]
+        [("gather now", "not a valid name"), ("put", "already used"), ("ranks", "already gives")]
     {
         asked["newName"] = json!(taken);
         let id = client.ask("textDocument/rename", asked.clone());

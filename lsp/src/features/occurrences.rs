@@ -3,6 +3,7 @@
 //! In: an offset in a file. Out: where the name at the offset is declared, and every place that refers to the same
 //! declaration, in all files that import it. The answers come from the compiler's name resolution.
 
+use crate::actor::Snapshot;
 use crate::analysis::{Analysis, Part, Semantics, Spot};
 use crate::database::{self, Database, Db as _, Document};
 use compiler::resolve::program::Unit;
@@ -58,6 +59,13 @@ pub fn all(database: &Database, documents: &[Document], target: &Spot) -> Vec<Sp
     }
     places.remove(target);
     std::iter::once(target.clone()).chain(places).collect()
+}
+
+/// Every place in all files that refers to the declaration at `target`, with the declaration itself first.
+#[must_use]
+pub fn everywhere(snapshot: &Snapshot, target: &Spot) -> Vec<Spot> {
+    let (database, files) = (&snapshot.database, snapshot.files());
+    all(database, &neighbors(database, &files, &target.name), target)
 }
 
 /// The files that may refer to what a file declares: itself, and those that import it.

@@ -1,13 +1,14 @@
 //! Answers as text, in a format for each feature.
 
 use lsp_types::{
-    CodeLens, FoldingRange, HoverContents, InlayHint, InlayHintLabel, ParameterLabel, Position,
-    Range, SelectionRange, SemanticToken, Url,
+    CodeLens, DocumentSymbol, FoldingRange, HoverContents, InlayHint, InlayHintLabel,
+    ParameterLabel, Position, Range, SelectionRange, SemanticToken, Url,
 };
 use server::actor::Snapshot;
 use server::analysis::Analysis;
 use server::features::{
-    calls, completion, folding, hints, hover, lens, links, selection, signature, tokens,
+    calls, completion, folding, hints, hover, lens, links, navigation, rename, selection,
+    signature, symbols, tokens,
 };
 use server::publisher::{Known, Stage};
 
@@ -29,7 +30,10 @@ pub(crate) fn answer(
         "hover" => Ok(hovered(analysis, at()?)),
         "lens" => Ok(lensed(analysis)),
         "links" => Ok(linked(analysis)),
+        "references" => Ok(referred(snapshot, url, analysis.lines.position(at()?))),
+        "rename" => Ok(renamed(snapshot, url, analysis.lines.position(at()?))),
         "signature" => Ok(taken(analysis, at()?)),
+        "symbols" => Ok(outlined(&symbols::document(analysis), 0)),
         "tokens" => Ok(painted(analysis, &tokens::tokens_in(analysis, 0..end))),
         "selection" => Ok(selected(analysis, &selection::around(analysis, at()?))),
         _ => Err(format!("`{feature}` is no feature")),
@@ -148,6 +152,51 @@ fn completed(analysis: &Analysis<'_>, at: u32) -> String {
         });
         format!("{}{detail}{}", item.label, edits.collect::<String>())
     }))
+}
+
+/// A place as its file, if it is another one than `here`, and its line and column, which count from 1.
+fn located(here: &Url, url: &Url, range: Range) -> String {
+    let file = url.path().rsplit('/').next().filter(|_| url != here);
+    let file = file.map_or(String::new(), |file| format!("{file}:"));
+    format!("{file}{}:{}", range.start.line + 1, range.start.character + 1)
+}
+
+/// The references, without the declaration.
+fn referred(snapshot: &Snapshot, url: &Url, position: Position) -> String {
+    match navigation::references(snapshot, url, position, false) {
+        Some(found) => lines(found.iter().map(|one| located(url, &one.uri, one.range))),
+        None => "nothing".to_owned(),
+    }
+}
+
+/// The places that get the new name, which is on the first line, or why it is refused.
+fn renamed(snapshot: &Snapshot, url: &Url, position: Position) -> String {
+    let analysis = snapshot.analysis(url);
+    let first = analysis.text().lines().next().unwrap();
+    let new = first.strip_prefix("//@ to ").unwrap();
+    match rename::rename(snapshot, url, position, new, false) {
+        Ok(Some(edit)) => {
+            let changes: std::collections::BTreeMap<_, _> =
+                edit.changes.unwrap_or_default().into_iter().collect();
+            lines(changes.iter().flat_map(|(file, edits)| {
+                edits.iter().map(move |edit| located(url, file, edit.range))
+            }))
+        }
+        Ok(None) => "nothing".to_owned(),
+        Err(why) => why,
+    }
+}
+
+/// The symbols, indented by their depth, with their lines.
+fn outlined(symbols: &[DocumentSymbol], depth: usize) -> String {
+    let mut shown = String::new();
+    for symbol in symbols {
+        let indent = "  ".repeat(depth);
+        let line = symbol.selection_range.start.line + 1;
+        shown += &format!("{indent}{line}: {} {:?}\n", symbol.name, symbol.kind);
+        shown += &outlined(symbol.children.as_deref().unwrap_or_default(), depth + 1);
+    }
+    shown
 }
 
 /// The signature, with the current argument between `«` and `»`.
