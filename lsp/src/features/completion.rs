@@ -123,6 +123,10 @@ fn at_place(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
         }
         Some(Kind::Barrier | Kind::Group) if is_open(statement) => expression(scope, statement),
         Some(Kind::Barrier | Kind::Group) => scope.blocks().map(name).collect(),
+        Some(Kind::Block) if !is_open(statement) => match statement.len() {
+            1 => scope.blocks().map(name).collect(),
+            _ => Vec::new(),
+        },
         Some(Kind::Channel) => channel(scope, statement),
         Some(Kind::Pipeline) => pipeline(scope, statement),
         Some(Kind::Collective) if scope.level() == Level::Program => implements(scope, statement),
@@ -441,6 +445,11 @@ fn expression(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem>
     if argument {
         let names = signature::names(scope.analysis(), scope.part(), statement);
         found.extend(names.iter().map(|name| items::argument(name)));
+    }
+    match signature::expected(scope.analysis(), scope.part(), statement).as_deref() {
+        Some("channel") => found.extend(scope.families(Kind::Channel)),
+        Some("semaphore") => found.extend(scope.families(Kind::Semaphore)),
+        Some(_) | None => {}
     }
     found.extend(scope.values());
     found.extend(scope.functions());

@@ -6,8 +6,10 @@
 
 use super::{items, procedures};
 use crate::analysis::{Analysis, Part};
-use crate::database::Resolved;
+use crate::database::{self, Resolved};
+use compiler::resolve::index::{EntryKind, index};
 use compiler::resolve::program::{Frame, Unit};
+use compiler::syntax::ast;
 use compiler::syntax::token::{Kind, Token};
 use lsp_types::{CompletionItem, CompletionItemKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,7 +85,7 @@ impl<'a> Scope<'a> {
         before: &[Token<'_>],
         all: &[Token<'_>],
     ) -> Scope<'a> {
-        let resolved = crate::database::resolved(analysis.database, part.declaration);
+        let resolved = database::resolved(analysis.database, part.declaration);
         let Reader { open, start, after_if, bound, .. } = read(before);
         let mut types = BTreeMap::new();
         let unit = &resolved.unit;
@@ -181,6 +183,11 @@ impl<'a> Scope<'a> {
         own.into_iter().chain(self.lists_of("channel"))
     }
 
+    /// The families that a word declares, to be used as lists.
+    pub(super) fn families(&self, word: Kind) -> impl Iterator<Item = CompletionItem> {
+        self.of(word).map(item)
+    }
+
     /// Semaphores.
     pub(super) fn semaphores(&self) -> impl Iterator<Item = CompletionItem> {
         self.of(Kind::Semaphore).map(item).chain(self.lists_of("semaphore"))
@@ -216,13 +223,20 @@ impl<'a> Scope<'a> {
 
     /// Functions and constants of the file.
     pub(super) fn functions(&self) -> impl Iterator<Item = CompletionItem> {
-        let unit = &self.resolved.unit;
-        let functions = unit.functions.iter().filter(|row| self.is_named(&row.name));
-        let functions = functions.map(|row| called(&row.name, CompletionItemKind::FUNCTION));
-        let constants = unit.constants.iter().filter(|row| self.is_named(&row.name));
-        let constants = constants.map(|row| CompletionItem {
+        let functions =
+            self.names(|unit| unit.functions.iter().map(|row| row.name.clone()).collect());
+        let functions = functions.into_iter();
+        let functions = functions.map(|name| called(&name, CompletionItemKind::FUNCTION));
+        let mut constants =
+            self.names(|unit| unit.constants.iter().map(|row| row.name.clone()).collect());
+        // Functions may be recursive; constants may not.
+        let own = &database::parsed(self.analysis.database, self.part.declaration).file;
+        for entry in index(own).entries.iter().filter(|entry| entry.kind == EntryKind::Constant) {
+            constants.remove(&entry.name);
+        }
+        let constants = constants.into_iter().map(|name| CompletionItem {
             kind: Some(CompletionItemKind::CONSTANT),
-            ..items::name(&row.name)
+            ..items::name(&name)
         });
         functions.chain(constants)
     }
@@ -250,20 +264,25 @@ impl<'a> Scope<'a> {
         named.iter().map(|name| called(name, CompletionItemKind::INTERFACE)).collect()
     }
 
+    /// What the file calls those of its declarations and imports that are among the ones `of` a unit.
     fn names(&self, of: impl Fn(&Unit) -> Vec<String>) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         for part in self.analysis.parts() {
-            // Each import and declaration is asked for the names that it brings.
-            let resolved = crate::database::resolved(self.analysis.database, part.declaration);
-            names.extend(of(&resolved.unit));
+            let brought = brought(&self.analysis.parsed(part).file);
+            if brought.is_empty() {
+                continue;
+            }
+            let resolved = database::resolved(self.analysis.database, part.declaration);
+            let all = of(&resolved.unit);
+            let named = brought.into_iter().filter(|(name, _)| all.contains(name));
+            names.extend(named.map(|(_, here)| here));
         }
-        names.retain(|name| self.is_named(name));
         names
     }
 
     /// Whether the file declares or imports a name.
     pub(super) fn is_named(&self, name: &str) -> bool {
-        let directory = crate::database::directory(self.analysis.database, self.analysis.document);
+        let directory = database::directory(self.analysis.database, self.analysis.document);
         directory.declaring.contains_key(name)
     }
 
@@ -278,6 +297,21 @@ impl<'a> Scope<'a> {
         };
         self.bound.iter().filter(fits).map(|name| items::name(name))
     }
+}
+
+/// The names that a declaration brings into its file, programs aside: each as it is declared, and as the file knows it.
+fn brought(file: &ast::File) -> Vec<(String, String)> {
+    let entries = index(file).entries.into_iter();
+    let entries = entries.filter(|entry| entry.kind != EntryKind::Program);
+    let mut names: Vec<(String, String)> =
+        entries.map(|entry| (entry.name.clone(), entry.name)).collect();
+    for item in &file.items {
+        if let ast::ItemKind::Use(used) = &item.kind {
+            let pair = |one: &ast::UseName| (one.name.text.clone(), one.known_as().text.clone());
+            names.extend(used.names.iter().map(pair));
+        }
+    }
+    names
 }
 
 /// A function or collective, with brackets for its arguments.
