@@ -55,7 +55,7 @@ pub fn of_channel(analysis: &Analysis<'_>, target: &Spot) -> Vec<Spot> {
     if target.name == *analysis.name() { other_ends().unwrap_or_default() } else { Vec::new() }
 }
 
-/// Where the word at an offset begins, if it begins an operation that meets others.
+/// Where the word at an offset begins, if it begins an operation that meets others. Elsewhere, the word is a name.
 fn verb(analysis: &Analysis<'_>, part: Part<'_>, offset: u32) -> Option<u32> {
     let text = analysis.text().get(part.start as usize..part.end as usize)?;
     let meets = |kind: Kind| {
@@ -69,10 +69,18 @@ fn verb(analysis: &Analysis<'_>, part: Part<'_>, offset: u32) -> Option<u32> {
                 | Kind::Release
         )
     };
+    let begins = |before: Kind| {
+        let ends = matches!(before, Kind::Semicolon | Kind::LeftBrace | Kind::RightBrace);
+        // An attribute may precede it.
+        ends || before == Kind::RightBracket
+    };
     let all = tokens(FileId(0), text).tokens;
-    let mut words =
-        all.iter().filter(|token| meets(token.kind)).map(|token| part.range(token.span));
-    words.find(|range| range.start <= offset && offset <= range.end).map(|range| range.start)
+    let words = all.windows(2).filter_map(|pair| {
+        let [before, word] = pair else { return None };
+        (begins(before.kind) && meets(word.kind)).then(|| part.range(word.span))
+    });
+    let mut at = words.filter(|range| range.start <= offset && offset <= range.end);
+    at.next().map(|range| range.start)
 }
 
 fn holds(place: Place, offset: u32) -> bool {
