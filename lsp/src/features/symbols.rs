@@ -9,6 +9,9 @@ use lsp_types::{DocumentSymbol, Location, SymbolInformation, SymbolKind, Url};
 /// The most symbols that a search returns.
 const MAX_FOUND: usize = 1000;
 
+/// The name of a symbol whose name has not been written yet; the protocol forbids empty names.
+const UNNAMED: &str = "<unnamed>";
+
 /// The symbols of a file: its declarations, and those inside its programs.
 #[must_use]
 pub fn document(analysis: &Analysis<'_>) -> Vec<DocumentSymbol> {
@@ -32,7 +35,8 @@ pub fn workspace(snapshot: &Snapshot, query: &str) -> Vec<SymbolInformation> {
     for url in urls {
         let analysis = snapshot.analysis(&url);
         for symbol in document(&analysis) {
-            if found.len() < MAX_FOUND && has_letters(&symbol.name, query) {
+            let named = symbol.name != UNNAMED;
+            if found.len() < MAX_FOUND && named && has_letters(&symbol.name, query) {
                 found.push(flat(&url, symbol));
             }
         }
@@ -108,15 +112,19 @@ impl SymbolBuilder<'_> {
         children: Vec<DocumentSymbol>,
     ) -> DocumentSymbol {
         let lines = &self.analysis.lines;
+        let (text, place) = match name.text.as_str() {
+            "" => (UNNAMED, span),
+            text => (text, name.span),
+        };
         #[expect(deprecated, reason = "the field has no other way to be left out")]
         DocumentSymbol {
-            name: name.text.clone(),
+            name: text.to_owned(),
             detail: None,
             kind,
             tags: None,
             deprecated: None,
             range: lines.range(self.part.range(span.to(name.span))),
-            selection_range: lines.range(self.part.range(name.span)),
+            selection_range: lines.range(self.part.range(place)),
             children: (!children.is_empty()).then_some(children),
         }
     }
