@@ -340,7 +340,7 @@ fn whole(recheck: &Recheck, interrupt: &Interrupt, publisher: &Publisher, disk: 
         if interrupt.is_set() {
             return;
         }
-        let text = |name: &str| texts.get(name).cloned()?.ok();
+        let text = |name: &str| texts.get(name).cloned().unwrap_or_else(|| disk(name)).ok();
         let lines = |name: &str| Some(Arc::new(Lines::new(text(name)?, recheck.encoding)));
         let url = |name: &str| actor::url(&recheck.open, &recheck.workspace, name);
         let context = Context::new(&lines, &url);

@@ -17,7 +17,7 @@ use crate::features::{
     rename, selection, signature, symbols, tokens,
 };
 use crate::parent;
-use crate::publisher::Publisher;
+use crate::publisher::{Publisher, Stage};
 use crate::sequencer::{Exit, Sequencer};
 use crate::text::Encoding;
 use crate::workspace::Workspace;
@@ -257,8 +257,9 @@ impl LanguageServer for Ccl {
         let (url, range) = (params.text_document.uri, params.range);
         let file = url.clone();
         let answer = move |snapshot: &Snapshot, publisher: &Publisher| {
+            // Before the whole file is checked, findings may be of the previous text, or not the compiler's.
             let known = publisher.known(&file, snapshot.version(&file));
-            let problems = match known {
+            let problems = match known.filter(|known| known.stage == Stage::Whole) {
                 Some(known) => known.problems,
                 None => pull::all(snapshot, &file),
             };

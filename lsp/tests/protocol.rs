@@ -255,6 +255,38 @@ fn parameters_that_the_compiler_looks_for_keep_their_names() {
 }
 
 #[test]
+fn fixes_are_those_of_the_whole_file_from_the_start() {
+    let text = format!(
+        "use std::patterns::handshake;\n{}",
+        GATHER.replacen("signal mem[*] relaxed;", "handshak(mem);", 1)
+    );
+    let asked = json!({"textDocument": {"uri": URI}, "context": {"diagnostics": []},
+        "range": {"start": position(7, 0), "end": position(7, 30)}});
+    let mut client = Client::new(None, json!({}));
+    client.open(URI, &text);
+    // What is known of each declaration is published at once; the check of the whole file follows when nobody types.
+    let first = client.wait(|message| message["method"] == "textDocument/publishDiagnostics");
+    let early = client.request("textDocument/codeAction", asked.clone());
+    assert_ne!(first["params"]["diagnostics"], json!([]));
+    client.settled_silently();
+    assert_eq!(early, client.request("textDocument/codeAction", asked));
+    client.settled_silently();
+    client.finish();
+}
+
+#[test]
+fn places_in_the_library_are_related_to_mistakes_of_a_file_with_errors() {
+    let mut client = Client::new(None, json!({}));
+    let text = GATHER.replacen("in_place = true", "inplace = true", 1);
+    client.open(URI, &format!("{text}fn f(a: int) -> int = ;\n"));
+    let found = client.settled(URI, 1);
+    let wrong = found.iter().find(|one| one["code"] == "E0205").unwrap();
+    let place = wrong["relatedInformation"][0]["location"]["uri"].as_str();
+    assert!(place.is_some_and(|uri| uri.ends_with("collectives.ccl")), "{found:?}");
+    client.finish();
+}
+
+#[test]
 fn a_file_of_mistakes_is_shown_in_part_and_soon() {
     let mut client = Client::new(None, json!({}));
     client.open(URI, &"; ".repeat(4000));
