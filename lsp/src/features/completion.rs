@@ -167,15 +167,20 @@ fn is_new_name(scope: &Scope<'_>, statement: &[Token<'_>]) -> bool {
     if binders && matches!(last.kind, Kind::For | Kind::Comma) {
         return true;
     }
-    let parameters = statement.get(2).is_some_and(|token| token.kind == Kind::LeftParen);
     declares
-        && parameters
+        && in_parameters(statement)
         && depth(statement) == 1
         && match last.kind {
             Kind::LeftParen | Kind::Comma => true,
             // A name that is complete.
             kind => kind.is_name() && is_after_separator(statement),
         }
+}
+
+/// Whether the bracket after the name of a declaration is still open.
+fn in_parameters(statement: &[Token<'_>]) -> bool {
+    let begins = statement.get(2).is_some_and(|token| token.kind == Kind::LeftParen);
+    begins && (3..=statement.len()).all(|end| statement.get(..end).is_some_and(is_open))
 }
 
 /// Whether the last token begins an argument or parameter.
