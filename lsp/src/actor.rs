@@ -207,14 +207,19 @@ pub fn start(
 ) -> Handle {
     let (queue, commands) = mpsc::channel();
     let workspace = Arc::new(workspace);
-    let reader = workspace.clone();
-    let disk: Arc<Disk> = Arc::new(move |name: &str| reader.read(name));
+    let names = Arc::new(Mutex::new(workspace.clone()));
+    let reader = names.clone();
+    let disk: Arc<Disk> = Arc::new(move |name: &str| {
+        let workspace = reader.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        workspace.read(name)
+    });
     let mut database = Database::new(disk.clone());
     database.set_settings(settings);
     let analyst = Analyst::start(disk, publisher);
     let questions = answerers(&queue);
     let actor = Actor {
         snapshot: Snapshot { open: Arc::default(), workspace, encoding, database },
+        names,
         unsaid: BTreeSet::new(),
         recent: Vec::new(),
         changed: false,
@@ -250,6 +255,8 @@ fn answerers(queue: &Sender<Command>) -> Sender<(Question, Snapshot)> {
 
 struct Actor {
     snapshot: Snapshot,
+    /// The workspace by whose names files are read from the disk.
+    names: Arc<Mutex<Arc<Workspace>>>,
     /// Files whose new texts have not been written to the database yet.
     unsaid: BTreeSet<Url>,
     /// Open files, the most recently changed first.
@@ -299,8 +306,11 @@ impl Actor {
                 self.changed = true;
             }
             Command::Folders(added, removed) => {
-                let workspace = self.snapshot.workspace.changed(added, removed);
-                self.snapshot.workspace = Arc::new(workspace);
+                let workspace = Arc::new(self.snapshot.workspace.changed(added, removed));
+                let old = std::mem::replace(&mut self.snapshot.workspace, workspace);
+                if !self.snapshot.workspace.names_like(&old) {
+                    self.name_again();
+                }
             }
             Command::Ask(question) => self.ask(question),
         }
@@ -311,6 +321,19 @@ impl Actor {
         self.recent.insert(0, url.clone());
         self.unsaid.insert(url.clone());
         Arc::make_mut(&mut self.snapshot.open).insert(url, open);
+        self.changed = true;
+    }
+
+    /// Gives all files the names that they have in the workspace now.
+    fn name_again(&mut self) {
+        let workspace = self.snapshot.workspace.clone();
+        *self.names.lock().unwrap_or_else(PoisonError::into_inner) = workspace.clone();
+        for (url, open) in Arc::make_mut(&mut self.snapshot.open) {
+            open.name = workspace.name(url);
+            self.unsaid.insert(url.clone());
+        }
+        // The same name may be that of another file now.
+        self.snapshot.database.refresh_all();
         self.changed = true;
     }
 

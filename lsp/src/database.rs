@@ -197,6 +197,14 @@ impl Database {
         }
     }
 
+    /// Reads all files again that were read before.
+    pub fn refresh_all(&mut self) {
+        let documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for name in documents.keys() {
+            self.refresh(name);
+        }
+    }
+
     /// Whether a file has been requested.
     #[must_use]
     pub fn known(&self, name: &str) -> bool {

@@ -2,8 +2,8 @@
 //!
 //! A file below the root, which is the first folder that the editor names, is called by its path from the root, as
 //! `cclc` calls it when run in the root. Any other file is called by its absolute path, and a URL that is not a file by
-//! the URL. The root and the names stay the same while folders come and go. Imports of files below the root must stay
-//! below it.
+//! the URL. The root and the names stay the same while other folders come and go; if the root goes, the first of the
+//! other folders becomes the root. Imports of files below the root must stay below it.
 
 use crate::copies;
 use crate::database::Text;
@@ -44,7 +44,15 @@ impl Workspace {
         let (added, removed) = (added.into_iter().map(canonical), removed.into_iter());
         let removed: Vec<PathBuf> = removed.map(canonical).collect();
         let kept = self.folders.iter().filter(|folder| !removed.contains(folder)).cloned();
-        Workspace { root: self.root.clone(), folders: kept.chain(added).collect() }
+        let folders: Vec<PathBuf> = kept.chain(added).collect();
+        let root = self.root.clone().filter(|root| folders.contains(root));
+        Workspace { root: root.or_else(|| folders.first().cloned()), folders }
+    }
+
+    /// Whether another workspace gives files the same names.
+    #[must_use]
+    pub fn names_like(&self, other: &Workspace) -> bool {
+        self.root == other.root
     }
 
     /// The compiler's name for a file.

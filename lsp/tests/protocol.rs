@@ -516,6 +516,29 @@ fn folders_come_and_go() {
 }
 
 #[test]
+fn a_folder_becomes_the_root_when_the_root_goes() {
+    let outer = tempfile::tempdir().unwrap();
+    let outer = outer.path().canonicalize().unwrap();
+    let inner = outer.join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    std::fs::write(outer.join("lib.ccl"), "fn twice(n: int) = 2 * n;\n").unwrap();
+    let uri = |path: &std::path::Path| lsp_types::Url::from_file_path(path).unwrap().to_string();
+    let main = uri(&inner.join("main.ccl"));
+    let text = "use \"../lib.ccl\"::twice;\nfn four(n: int) = twice(twice(n));\n";
+    let folder = |path: &std::path::Path| json!({"uri": uri(path), "name": "folder"});
+    let mut client = Client::new(Some(&inner), json!({}));
+    client.open(&main, text);
+    assert_eq!(Client::codes(&client.settled(&main, 1)), ["E0207"], "outside of the root");
+    for (added, removed, codes) in [(&outer, &inner, &[] as &[&str]), (&inner, &outer, &["E0207"])]
+    {
+        let event = json!({"event": {"added": [folder(added)], "removed": [folder(removed)]}});
+        client.notify("workspace/didChangeWorkspaceFolders", event);
+        assert_eq!(Client::codes(&client.settled(&main, 1)), codes);
+    }
+    client.finish();
+}
+
+#[test]
 fn a_program_is_elaborated_as_it_stands_in_the_editor() {
     let mut client = Client::new(None, json!({}));
     client.open(URI, GATHER);
