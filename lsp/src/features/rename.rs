@@ -303,7 +303,11 @@ fn mentions(snapshot: &Snapshot, part: Part<'_>, place: &Spot, new: &str) -> Opt
     let database = &snapshot.database;
     let named = database::names(database, part.declaration).mentions.contains(new);
     let title = part.declaration.title(database);
-    named.then(|| format!("`{title}`, in `{}`", place.name))
+    named.then(|| match title.as_str() {
+        // A declaration with errors may not begin with a word.
+        "" => format!("`{}`", place.name),
+        title => format!("`{title}`, in `{}`", place.name),
+    })
 }
 
 /// The file around a place, in words, if its declarations share a name.
