@@ -188,7 +188,10 @@ fn tell_too(one: &mut Diagnostic, other: &Diagnostic) {
         one.secondary.extend(again.map(|place| Label::new(place, text())));
         return;
     }
-    one.notes.push(format!("likewise, at the same statement: {}", other.message));
+    let primary = one.primary.as_ref().map(|label| label.place);
+    let mut places = other.primary.iter().chain(&other.secondary).map(|label| Some(label.place));
+    let which = if places.any(|place| place == primary) { "same" } else { "other" };
+    one.notes.push(format!("likewise, at the {which} statement: {}", other.message));
     for help in one.helps.iter_mut().filter(|help| !help.starts_with(ALSO)) {
         help.insert_str(0, ALSO);
     }

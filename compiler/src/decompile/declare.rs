@@ -7,12 +7,11 @@ use super::page::{Written, has_word, list};
 use super::tree::{Domain, Kind, Number};
 use super::world::World;
 use crate::ir::{
-    Action, BlockId, Buffer, ChannelId, ChannelKind, Op, Options, Program, Protocol, Rank,
-    Transfer, all_ops, print,
+    Action, Buffer, ChannelId, ChannelKind, Op, Options, Program, Protocol, Rank, SemaphoreId,
+    Transfer, print,
 };
-use crate::table::Id;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The whole file. `known` says whether the library has the collective.
 pub(super) fn file(
@@ -268,33 +267,17 @@ impl Declarer<'_> {
                 return ends.into_iter().enumerate().filter_map(each).collect();
             }
         };
-        allow + &channel
+        format!("{allow}{channel}")
     }
 
-    /// The attributes that the channels of a kind need: if nobody uses one of them, and if several blocks use one end.
-    fn allowed(&self, kind: ChannelKind) -> String {
-        let (mut unused, mut shared) = (false, false);
-        for rank in &self.program.ranks {
-            let mut users: BTreeMap<(ChannelId, Use), BTreeSet<BlockId>> = BTreeMap::new();
-            for (block, op) in ops(rank) {
-                for (channel, how) in uses(rank, op) {
-                    users.entry((channel, how)).or_default().insert(block);
-                    users.entry((channel, Use::Any)).or_default().insert(block);
-                }
-            }
-            for (id, channel) in rank.channels.entries().filter(|(_, c)| c.kind() == kind) {
-                let count = |how| users.get(&(id, how)).map_or(0, BTreeSet::len);
-                unused |= count(Use::Any) == 0;
-                shared |= count(Use::Signal) > 1 || count(Use::Wait) > 1;
-                shared |= channel.kind() == ChannelKind::Port && count(Use::Any) > 1;
-            }
-        }
-        match (unused, shared) {
-            (false, false) => String::new(),
-            (true, false) => "#[allow(W0202)]\n".to_owned(),
-            (false, true) => "#[allow(shared)]\n".to_owned(),
-            (true, true) => "#[allow(W0202, shared)]\n".to_owned(),
-        }
+    /// The attribute that the channels of a kind need if nobody uses one of them.
+    fn allowed(&self, kind: ChannelKind) -> &'static str {
+        let all_used = self.program.ranks.iter().all(|rank| {
+            let used: BTreeSet<ChannelId> = rank.all_ops().flat_map(|op| used(rank, op)).collect();
+            let mut channels = rank.channels.entries().filter(|(_, one)| one.kind() == kind);
+            channels.all(|(id, _)| used.contains(&id))
+        });
+        if all_used { "" } else { "#[allow(W0202)]\n" }
     }
 
     /// One family by number, if all ranks have the same number of switch channels over the same ranks.
@@ -359,35 +342,12 @@ impl Declarer<'_> {
             zero if zero == "0" => String::new(),
             value => format!(" = {value}"),
         };
-        let (mut shared, mut unused) = (false, false);
-        for rank in ranks {
-            let mut takers: BTreeMap<usize, BTreeSet<BlockId>> = BTreeMap::new();
-            let mut used = BTreeSet::new();
-            for (block, op) in ops(rank) {
-                match &op.action {
-                    Action::Acquire(ids) => ids.iter().for_each(|id| {
-                        used.insert(id.index());
-                        takers.entry(id.index()).or_default().insert(block);
-                    }),
-                    Action::Release(ids) => used.extend(ids.iter().map(|id| id.index())),
-                    Action::Sync
-                    | Action::Barrier { .. }
-                    | Action::Signal(_)
-                    | Action::Wait(_)
-                    | Action::Flush(_)
-                    | Action::Transfer(_)
-                    | Action::Pipeline(_) => {}
-                }
-            }
-            shared |= takers.values().any(|blocks| blocks.len() > 1);
-            unused |= used.len() < rank.semaphores.len();
-        }
-        let allow = match (unused, shared) {
-            (false, false) => "",
-            (true, false) => "#[allow(W0204)]\n",
-            (false, true) => "#[allow(shared)]\n",
-            (true, true) => "#[allow(W0204, shared)]\n",
-        };
+        let all_used = ranks.iter().all(|rank| {
+            let used: BTreeSet<SemaphoreId> =
+                rank.all_ops().flat_map(semaphores).copied().collect();
+            rank.semaphores.ids().all(|id| used.contains(&id))
+        });
+        let allow = if all_used { "" } else { "#[allow(W0204)]\n" };
         format!("{allow}semaphore sem[i in 0..{count}]{initial};\n")
     }
 
@@ -400,37 +360,34 @@ impl Declarer<'_> {
     }
 }
 
-/// How a block uses a channel.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Use {
-    Any,
-    Signal,
-    Wait,
-    Data,
-}
-
-fn uses(rank: &Rank, op: &Op) -> Vec<(ChannelId, Use)> {
-    let all = |list: &[ChannelId], how| list.iter().map(|id| (*id, how)).collect();
+/// The channels that an operation uses. What is flushed does not count: a `flush` is left out.
+fn used(rank: &Rank, op: &Op) -> Vec<ChannelId> {
     match &op.action {
-        Action::Signal(signal) => all(&signal.channels, Use::Signal),
-        Action::Wait(signal) => all(&signal.channels, Use::Wait),
-        Action::Flush(list) => all(list, Use::Data),
+        Action::Signal(signal) | Action::Wait(signal) => signal.channels.to_vec(),
         Action::Transfer(transfer) => {
-            let routes = transfer.routes(rank);
-            let named = transfer.channels.iter().chain(&routes);
-            named.map(|id| (*id, Use::Data)).collect()
+            transfer.channels.iter().copied().chain(transfer.routes(rank)).collect()
         }
         Action::Sync
         | Action::Barrier { .. }
+        | Action::Flush(_)
         | Action::Acquire(_)
         | Action::Release(_)
         | Action::Pipeline(_) => Vec::new(),
     }
 }
 
-/// Each operation with its block, including those in pipelines.
-fn ops(rank: &Rank) -> impl Iterator<Item = (BlockId, &Op)> {
-    rank.blocks.entries().flat_map(|(id, block)| all_ops(&block.ops).map(move |op| (id, op)))
+/// The semaphores that an operation acquires or releases.
+fn semaphores(op: &Op) -> &[SemaphoreId] {
+    match &op.action {
+        Action::Acquire(list) | Action::Release(list) => list,
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Signal(_)
+        | Action::Wait(_)
+        | Action::Flush(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => &[],
+    }
 }
 
 #[cfg(test)]

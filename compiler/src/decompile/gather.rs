@@ -250,7 +250,8 @@ impl Gatherer<'_> {
             Action::Sync => Node::Parts(vec![Node::text("sync;")]),
             Action::Signal(signal) => self.signal("signal", signal),
             Action::Wait(signal) => self.signal("wait", signal),
-            Action::Flush(list) => statement("flush", self.channels(list), ""),
+            // The executor ignores it, and a program for plans must not contain it.
+            Action::Flush(_) => return None,
             Action::Acquire(list) => {
                 statement("acquire", list.iter().map(|id| member("sem", id.0)).collect(), "")
             }

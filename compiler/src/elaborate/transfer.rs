@@ -254,8 +254,11 @@ impl<'a> Eval<'_, 'a> {
     fn single_source(&mut self, out: &mut Output, around: &Around, draft: Draft) -> Evaluated<()> {
         let Some(source) = draft.sources.first().copied() else { return Ok(()) };
         let packets = draft.verb == ir::Verb::ReducePackets;
-        let mut from = source;
-        for (position, destination) in draft.destinations.iter().enumerate() {
+        let operands: Vec<Placed> =
+            std::iter::once(source).chain(draft.destinations.iter().copied()).collect();
+        let mut ways = self.routes(out, &draft, around, &operands)?.into_iter();
+        let (mut from, mut way_from) = (source, ways.next().flatten());
+        for (position, (destination, way)) in draft.destinations.iter().zip(ways).enumerate() {
             if destination.operand == source.operand {
                 continue;
             }
@@ -266,10 +269,11 @@ impl<'a> Eval<'_, 'a> {
                 (ir::Where::Remote(_) | ir::Where::Switch(_), _) if packets => ir::Verb::PutPackets,
                 (ir::Where::Remote(_) | ir::Where::Switch(_), _) => ir::Verb::Put,
             };
-            let (sources, destinations, via) = (vec![from], vec![*destination], draft.via.clone());
+            let via = way_from.or(way).map(|id| (id, destination.span)).into_iter().collect();
+            let (sources, destinations) = (vec![from], vec![*destination]);
             self.pairs(out, around, &Draft { verb, sources, destinations, via, ..draft })?;
             if position == 0 {
-                from = *destination;
+                (from, way_from) = (*destination, None);
             }
         }
         Ok(())

@@ -8,13 +8,15 @@
 //! - the threads meet before the first and after the second, or they do not meet between the two either. The threads
 //!   cannot meet inside the fused operation, and the meeting there might be the only one between whatever precedes the
 //!   two and the second, or between the first and whatever follows. Without a meeting between the two, only data
-//!   operations are fused, since each entry of a list of channels or semaphores must stay with its thread;
+//!   operations are fused, and not over ports, since each entry of a list of channels or semaphores must stay with its
+//!   thread;
 //! - no thread needs to meet another between the first and the second: signals (waits, acquires, releases) of different
 //!   channels order nothing among each other, and of two data operations the second reads what the first wrote only
 //!   element by element, in which case one thread does both (`fuse::transfer`).
 //!
 //! `signal`, `wait`: same kind of channel, both relaxed or neither, disjoint channels, at most 8. `acquire`, `release`:
-//! disjoint semaphores, at most 16. Operations on a counter from which several blocks take ([`Sharing`]) are never
+//! disjoint semaphores, at most 16. `put` and `signal` over the same ports: a `put_with_signal`, one request to each proxy
+//! instead of two. Operations on a counter from which several blocks take ([`Sharing`]) are never
 //! fused: an author who acquires one lock before asking for another means that order. Data: see [`transfer`].
 
 pub mod transfer;
@@ -22,7 +24,11 @@ pub mod transfer;
 use super::blocks;
 use crate::check::limits::{CHANNELS_OF_OPERATION, SEMAPHORES_OF_OPERATION};
 use crate::ir::sharing::Sharing;
-use crate::ir::{self, Action, List, Op, Program, RankId, Signal, SyncOverride};
+use crate::ir::{
+    self, Action, ChannelId, ChannelKind, List, Op, Program, RankId, Signal, SyncOverride,
+    Transfer, Verb,
+};
+use std::collections::BTreeSet;
 
 /// Fuses neighbors, unless the program's options say not to.
 #[must_use]
@@ -59,9 +65,8 @@ fn neighbours(
     (ops, met): (Vec<Op>, &[bool]),
 ) -> Vec<Op> {
     let meets = |gap: usize| met.get(gap).copied().unwrap_or(true);
-    let mut out: Vec<Op> = Vec::with_capacity(ops.len());
-    // Where in the list the last operation of `out` begins.
-    let mut start = 0;
+    // What has been made so far, and where in the list each operation of it begins.
+    let mut out: Vec<(Op, usize)> = Vec::with_capacity(ops.len());
     for (at, mut op) in ops.into_iter().enumerate() {
         if let Action::Pipeline(pipeline) = &mut op.action {
             let body = std::mem::take(&mut pipeline.body);
@@ -70,18 +75,24 @@ fn neighbours(
             let met = meetings(auto, &body, (meets(at) && turn, meets(at + 1) && turn));
             pipeline.body = neighbours(program, known, rank, (body, &met));
         }
-        let apart = meets(start) && meets(at + 1);
-        let moved = matches!(op.action, Action::Transfer(_)) && !meets(at);
-        let last = out.last_mut().filter(|_| apart || moved);
-        match last.and_then(|last| Some((join(program, known, rank, last, &op)?, last))) {
-            Some((action, last)) => last.action = action,
-            None => {
-                out.push(op);
-                start = at;
-            }
+        let mut begins = at;
+        // A signal completes a put, and with it, perhaps, a list of puts.
+        while let Some((last, start)) = out.last() {
+            let apart = meets(*start) && meets(at + 1);
+            let moved = is_spread(&op) && !meets(begins);
+            let joined = (apart || moved).then(|| join(program, known, rank, last, &op)).flatten();
+            let Some(action) = joined else { break };
+            let Some((last, start)) = out.pop() else { break };
+            (op, begins) = (Op { action, ..last }, start);
         }
+        out.push((op, begins));
     }
-    out
+    out.into_iter().map(|(op, _)| op).collect()
+}
+
+/// Whether an operation is spread over the threads element by element, and not entry by entry.
+fn is_spread(op: &Op) -> bool {
+    op.transfer().is_some_and(|transfer| transfer.via != Some(ChannelKind::Port))
 }
 
 /// Whether the threads meet before each operation of a list and, as the last entry, after the list. `ends` gives the
@@ -125,6 +136,9 @@ fn join(program: &Program, known: &Known, rank: RankId, first: &Op, second: &Op)
     if let (Action::Release(a), Action::Release(b)) = (&first.action, &second.action) {
         return disjoint(a, b, SEMAPHORES_OF_OPERATION).map(Action::Release);
     }
+    if let (Action::Transfer(put), Action::Signal(signal)) = (&first.action, &second.action) {
+        return put_and_signal(put, signal).map(Action::Transfer);
+    }
     if let (Action::Transfer(a), Action::Transfer(b)) = (&first.action, &second.action) {
         return transfer::join(&transfer::Context { program, reads: &known.reads, rank }, a, b)
             .map(Action::Transfer);
@@ -143,6 +157,16 @@ fn signals(rank: &ir::Rank, a: &Signal, b: &Signal) -> Option<Signal> {
         channels: disjoint(&a.channels, &b.channels, CHANNELS_OF_OPERATION)?,
         relaxed: a.relaxed,
     })
+}
+
+/// A put that signals over each of its ports, if the signals are those.
+fn put_and_signal(put: &Transfer, signal: &Signal) -> Option<Transfer> {
+    let ports: BTreeSet<ChannelId> = put.channels.iter().copied().collect();
+    let signalled: BTreeSet<ChannelId> = signal.channels.iter().copied().collect();
+    let once = ports.len() == put.channels.len() && put.channels.len() == signal.channels.len();
+    let is_put = put.verb == Verb::Put && put.via == Some(ChannelKind::Port);
+    (is_put && once && ports == signalled && put.slice.is_none())
+        .then(|| Transfer { verb: Verb::PutWithSignal, ..put.clone() })
 }
 
 /// The two lists as one, if they have no member in common and together fit the limit.

@@ -1,7 +1,8 @@
 //! A program as columns of events.
 
 use super::label;
-use crate::ir::{Action, BlockId, ChannelId, ChannelKind, Op, Program, Rank, RankId};
+use crate::ir::counter::{self, Counter};
+use crate::ir::{BlockId, ChannelId, ChannelKind, Op, Program, Rank, RankId, all_ops};
 
 /// The agent of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,33 +138,12 @@ fn proxies(program: &Program, id: RankId, rank: &Rank, scene: &mut Scene) {
 /// Whether an operation makes a request to the proxy of a port channel.
 pub(super) fn asks(program: &Program, rank: &Rank, op: &Op, channel: ChannelId) -> bool {
     let is_port = rank.channels.lookup(channel).is_some_and(|end| end.kind() == ChannelKind::Port);
-    is_port
-        && match &op.action {
-            Action::Signal(signal) => signal.channels.contains(&channel),
-            Action::Transfer(transfer) => transfer.routes(rank).contains(&channel),
-            Action::Flush(list) => program.flush_waits && list.contains(&channel),
-            Action::Pipeline(pipeline) => {
-                pipeline.body.iter().any(|op| asks(program, rank, op, channel))
-            }
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Wait(_)
-            | Action::Acquire(_)
-            | Action::Release(_) => false,
-        }
+    let requests = if program.flush_waits { counter::asks } else { counter::sends };
+    is_port && all_ops(std::slice::from_ref(op)).any(|op| requests(&op.action).contains(&channel))
 }
 
 /// Whether the proxy of a port channel signals after it has done what an operation requests.
 pub(super) fn is_followed_by_a_signal(op: &Op) -> bool {
-    match &op.action {
-        Action::Signal(_) => true,
-        Action::Transfer(transfer) => transfer.verb.signals(),
-        Action::Pipeline(pipeline) => pipeline.body.iter().any(is_followed_by_a_signal),
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_) => false,
-    }
+    all_ops(std::slice::from_ref(op))
+        .any(|op| counter::gives(&op.action).any(|given| matches!(given, Counter::Channel(_))))
 }

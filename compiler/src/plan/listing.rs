@@ -56,8 +56,9 @@ pub enum Form {
     Plain,
     /// The channels of signals and waits sorted.
     Canon,
-    /// Like `Canon`, without what may differ between two equal programs: `nop`s, counts, indexes, message
-    /// sizes, and the numbers of barriers and semaphores.
+    /// Like `Canon`, without what may differ between two equal programs: `nop`s, `flush`es (which the executor ignores),
+    /// counts, indexes, the lists from which a block's operations choose their channels, message sizes, and the numbers
+    /// of barriers and semaphores.
     Normal,
 }
 

@@ -299,6 +299,7 @@ impl Body<'_> {
         }
         if let Some(families) = &mut self.families {
             families.channels[id].behind = behind(&link);
+            families.channels[id].end = to.as_ref().map(|end| end.family);
         }
         parts.channels.push(ChannelFamily {
             name: ast.name.text.clone(),

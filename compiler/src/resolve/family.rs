@@ -72,6 +72,8 @@ pub(super) struct Declaration {
     pub(super) link: Option<LinkKind>,
     /// The buffer behind a switch channel, once that has been resolved.
     pub(super) behind: Option<BufferName>,
+    /// The channel that a channel's `to` names, once that has been resolved.
+    pub(super) end: Option<ChannelFamilyId>,
     /// Whether a channel's link was reported: then its number of indices is not known for certain.
     pub(super) wrong: bool,
     /// Whether resolving has reached its declaration.
@@ -185,6 +187,7 @@ fn declaration(name: &str, span: Span, arity: usize) -> Declaration {
         arity,
         link: None,
         behind: None,
+        end: None,
         wrong: false,
         reached: false,
         used: false,

@@ -6,10 +6,12 @@
 //! does anything after `#[allow(unused)]` or `#[allow(..)]` with the warning's code.
 
 use super::body::{Body, Bound, Known};
-use super::family::Declaration;
+use super::family::{Declaration, Families};
+use super::program::ChannelFamilyId;
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::{LINE_ENDS, Span, line_ends, next_line};
 use crate::syntax::ast;
+use std::collections::BTreeSet;
 
 /// Uses of names and what they name, in the order in which they were resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +33,7 @@ pub(super) fn unused(body: &Body, text: &str) -> Vec<Diagnostic> {
     if let Some(families) = &body.families {
         let groups = [
             (Code::W0203, "scratch region", families.scratch.iter().collect::<Vec<_>>()),
-            (Code::W0202, "channel", families.channels.iter().collect()),
+            (Code::W0202, "channel", channels_at_no_end(families)),
             (Code::W0204, "semaphore", families.semaphores.iter().collect()),
         ];
         for (code, noun, declarations) in groups {
@@ -45,6 +47,14 @@ pub(super) fn unused(body: &Body, text: &str) -> Vec<Diagnostic> {
     reports
 }
 
+/// The channels that are not the other end of one that is used.
+fn channels_at_no_end(families: &Families) -> Vec<&Declaration> {
+    let used = families.channels.iter().filter(|row| row.used);
+    let ends: BTreeSet<ChannelFamilyId> = used.filter_map(|row| row.end).collect();
+    let rest = families.channels.entries().filter(|(id, _)| !ends.contains(id));
+    rest.map(|(_, row)| row).collect()
+}
+
 fn is_idle(declaration: &Declaration) -> bool {
     !declaration.used && !declaration.quiet && !declaration.name.starts_with('_')
 }
@@ -52,7 +62,7 @@ fn is_idle(declaration: &Declaration) -> bool {
 fn unused_declaration(code: Code, noun: &str, declaration: &Declaration, text: &str) -> Diagnostic {
     let Declaration { name, span, stands, .. } = declaration;
     let report = Diagnostic::new(code, *span, format!("the {noun} `{name}` is never used"));
-    // For a channel there is no such edit: its other end may be used.
+    // For a channel there is no such edit: it may be the end of another one that is not used either.
     match stands.filter(|_| code != Code::W0202) {
         Some(stands) => report
             .help("to keep it, write `#[allow(unused, \"why\")]` before it")

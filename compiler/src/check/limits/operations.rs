@@ -76,7 +76,8 @@ fn transfer(findings: &mut Findings<'_>, site: Site<'_>, transfer: &ir::Transfer
     let packets = transfer.verb.moves_packets();
     if transfer.verb.reduces() && transfer.reduce != ir::ReduceOp::Sum {
         let rule = (Code::E0807, "reduction", Group::Place);
-        findings.add(rule, site, 0, || not_a_sum(transfer.reduce));
+        let everywhere = findings.program.collective.op == transfer.reduce;
+        findings.add(rule, site, 0, || not_a_sum(transfer.reduce, everywhere));
     }
     if packets && protocol == ir::Protocol::Simple {
         let rule = (Code::E0807, "protocol", Group::Program);
@@ -356,7 +357,7 @@ const SEVERAL_BROADCASTS: Fault = Fault {
 const LOAD_WITHOUT_STORE: Fault = Fault {
     message: "MSCCL++'s executor has no load-reduce that keeps its result on one rank",
     note: "it has the load-reduce that stores the result through the switch, to every rank of the group",
-    help: "`broadcast` the same chunks next, from where the result goes: the two become one operation",
+    help: "`broadcast` the same chunks next, from where the result goes: the two become one operation, unless `fuse = false` or a `sync = ..` keeps them apart",
 };
 const STORE_WITHOUT_LOAD: Fault = Fault {
     message: "MSCCL++'s executor stores through the switch what it has read through the switch, or one local slice",
@@ -388,7 +389,8 @@ fn useless_flush() -> Diagnostic {
         .help("use `put_with_signal_and_flush`, or wait for a signal in reply from the peer")
 }
 
-fn not_a_sum(op: ir::ReduceOp) -> Diagnostic {
+/// `everywhere`: whether the collective has this `op`, too, which is that of all statements without one of their own.
+fn not_a_sum(op: ir::ReduceOp, everywhere: bool) -> Diagnostic {
     let name = match op {
         ir::ReduceOp::Sum => "sum",
         ir::ReduceOp::Min => "min",
@@ -396,7 +398,10 @@ fn not_a_sum(op: ir::ReduceOp) -> Diagnostic {
     };
     Diagnostic::without_place(Code::E0807, format!("MSCCL++'s executor has no reduction `{name}`"))
         .note("it ignores `op` and computes a sum")
-        .help("remove `op`, or set it to `sum`")
+        .help(match everywhere {
+            true => "let the collective's `op` be `sum`, or write kernels, which have all reductions: `--emit cuda`",
+            false => "remove `op`, or write kernels, which have all reductions: `--emit cuda`",
+        })
 }
 
 fn packets_without_ll() -> Diagnostic {

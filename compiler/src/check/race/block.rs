@@ -168,10 +168,23 @@ impl<'p> Block<'p> {
     /// The moment at which a thread passes on what it knows.
     pub(super) fn moment(&mut self, history: &mut History, thread: u32) -> MomentId {
         let heard = self.heard().filter(|_| thread < FIRST_THREADS);
-        let first = heard.map_or(Vec::new(), |heard| heard.first.clone());
-        if first.is_empty() && self.threads.iter().all(|one| one.number != thread) {
+        let first = heard.map_or(0, |heard| heard.first.len());
+        if first == 0 && self.threads.iter().all(|one| one.number != thread) {
             return self.base.moment(history);
         }
+        self.pass(history, thread, false)
+    }
+
+    /// A moment of the thread's own chain that nobody knows before the thread goes on: whoever knows it knows that the
+    /// thread has done its part of the current step, whether the others have or not.
+    pub(super) fn mark(&mut self, history: &mut History, thread: u32) -> MomentId {
+        self.pass(history, thread, true)
+    }
+
+    /// The last moment of a thread's own chain, which is a new one if there is something new or if it must be.
+    fn pass(&mut self, history: &mut History, thread: u32, must: bool) -> MomentId {
+        let heard = self.heard().filter(|_| thread < FIRST_THREADS);
+        let first = heard.map_or(Vec::new(), |heard| heard.first.clone());
         let base = self.base.moment(history);
         let (agent, met) = (self.agent, self.met);
         let own = self.thread(thread);
@@ -181,7 +194,7 @@ impl<'p> Block<'p> {
             own.chain = history.chain();
             own.heard.push(Source::All(base, 0));
         }
-        if !own.heard.is_empty() {
+        if must || !own.heard.is_empty() {
             own.last = history.add((agent, own.chain), met, own.last, own.heard.drain(..));
         }
         own.last

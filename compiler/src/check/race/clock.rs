@@ -150,6 +150,11 @@ impl Clock {
         })
     }
 
+    /// Whether a thread's mark is known, or what the thread did after it ([`super::block::Block::mark`]).
+    pub(super) fn has_passed(&self, lookup: Lookup<'_>, mark: (MomentId, TurnId)) -> bool {
+        self.look(lookup, Way::Steps, |sight| sight.finds_moment(lookup, mark))
+    }
+
     /// Whether it is known that an element of a step was run, or what followed from it. Sources that are about steps
     /// only are searched last: packets tell about elements, and those are near.
     pub(super) fn has_run_element(

@@ -69,7 +69,12 @@ pub(super) struct Given {
     pub(super) thread: u32,
     /// What it tells the taker.
     pub(super) source: Source,
+    /// Known to those who know that it was given.
+    pub(super) mark: Mark,
 }
+
+/// A moment that is known to those, and only those, who know that a thread has acted; with the turn that leads to it.
+pub(super) type Mark = (MomentId, TurnId);
 
 impl Given {
     /// Who gave it, and when.
@@ -80,12 +85,15 @@ impl Given {
 
 /// A wait or acquire.
 #[derive(Clone, Copy, Debug)]
-struct Taken {
-    user: User,
+pub(super) struct Taken {
+    /// The block, its step and the thread.
+    pub(super) user: User,
     /// What the taker knew before.
-    knew: MomentId,
+    pub(super) knew: MomentId,
+    /// Known to those who know that it was taken.
+    pub(super) mark: Mark,
     /// The counter's initial value.
-    start: usize,
+    pub(super) start: usize,
 }
 
 /// The uses of a counter with several users, in the order of a run.
@@ -93,15 +101,11 @@ struct Taken {
 pub(super) struct Acts {
     /// The signals or releases.
     pub(super) given: Vec<Given>,
-    taken: Vec<Taken>,
+    /// The waits or acquires.
+    pub(super) taken: Vec<Taken>,
 }
 
 impl Acts {
-    /// Adds a wait or acquire by one who knows all up to a moment, of a counter whose initial value is `start`.
-    pub(super) fn take(&mut self, user: User, knew: MomentId, start: usize) {
-        self.taken.push(Taken { user, knew, start });
-    }
-
     /// How many signals each wait or acquire needs at least.
     fn needs(&self, lookup: Lookup<'_>) -> Vec<usize> {
         let needs = |(at, one): (usize, &Taken)| {
@@ -111,7 +115,7 @@ impl Acts {
                 .taken
                 .iter()
                 .take(at)
-                .filter(|other| is_after(lookup, (one.user, &knew), other.user));
+                .filter(|other| is_after(lookup, (one.user, &knew), (other.user, other.mark)));
             (earlier.count() + 1).saturating_sub(one.start)
         };
         self.taken.iter().enumerate().map(needs).collect()
@@ -120,9 +124,14 @@ impl Acts {
 
 /// Whether one who acts with this knowledge does so after another act, in every schedule. Threads of a block do not know of
 /// each other until they meet.
-fn is_after(lookup: Lookup<'_>, ((act, thread), clock): (User, &Clock), early: User) -> bool {
-    let ((agent, step), by) = early;
-    act.0 == agent && thread == by && act.1 > step || clock.has_run(lookup, agent, step)
+fn is_after(
+    lookup: Lookup<'_>,
+    ((act, thread), clock): (User, &Clock),
+    (((agent, step), by), mark): (User, Mark),
+) -> bool {
+    act.0 == agent && thread == by && act.1 > step
+        || clock.has_run(lookup, agent, step)
+        || clock.has_passed(lookup, mark)
 }
 
 /// The signals that waits can count on.
@@ -189,16 +198,16 @@ impl Guarantees {
         }
         let clocks: Vec<Clock> = given.iter().map(|one| Clock::told([one.source])).collect();
         let rows: Vec<(&Given, &Clock)> = given.iter().zip(&clocks).collect();
-        let after = |(late, clock): (&Given, &Clock), early: User| {
+        let after = |(late, clock): (&Given, &Clock), early: (User, Mark)| {
             is_after(lookup, (late.user(), clock), early)
         };
         for (one, needs) in taken.iter().zip(acts.needs(lookup)) {
             let possible: Vec<(&Given, &Clock)> =
-                rows.iter().copied().filter(|row| !after(*row, one.user)).collect();
+                rows.iter().copied().filter(|row| !after(*row, (one.user, one.mark))).collect();
             let needed = |this: &Given| {
-                let others = possible
-                    .iter()
-                    .filter(|row| row.0.user() != this.user() && !after(**row, this.user()));
+                let others = possible.iter().filter(|row| {
+                    row.0.user() != this.user() && !after(**row, (this.user(), this.mark))
+                });
                 others.count() < needs
             };
             let known = possible.iter().filter(|(this, _)| needed(this));

@@ -51,8 +51,8 @@ struct Seen {
 /// Something that is found on the way back.
 #[derive(Clone, Copy, Debug)]
 enum Met {
-    /// An agent's moment, and the step before which it is known.
-    Moment(Turned, u32),
+    /// A moment of an agent, and the step before which the agent is known.
+    Moment(MomentId, Turned, u32),
     /// An element.
     Flow((FlowId, TurnId)),
 }
@@ -121,7 +121,7 @@ impl Sight {
         self.agents.get(&agent).is_some_and(|seen| step < seen.before)
             || flow.is_some_and(|flow| self.read.has_met(flow))
             || self.go_back(lookup, |met| match met {
-                Met::Moment(other, before) => other == agent && step < before,
+                Met::Moment(_, other, before) => other == agent && step < before,
                 Met::Flow(found) => Some(found) == flow,
             })
             || flow.is_some_and(|flow| self.read.find(lookup, flow))
@@ -131,7 +131,7 @@ impl Sight {
     pub(super) fn finds_started(&mut self, lookup: Lookup<'_>, rank: RankId) -> bool {
         self.started.contains(&rank)
             || self.go_back(lookup, |met| match met {
-                Met::Moment(agent, _) => rank_of(lookup, agent) == Some(rank),
+                Met::Moment(_, agent, _) => rank_of(lookup, agent) == Some(rank),
                 Met::Flow(_) => false,
             })
     }
@@ -140,7 +140,24 @@ impl Sight {
     pub(super) fn finds_any_moment(&mut self, lookup: Lookup<'_>, agent: Agent) -> bool {
         let agent = lookup.agents.home(agent);
         self.agents.contains_key(&agent)
-            || self.go_back(lookup, |met| matches!(met, Met::Moment(other, _) if other == agent))
+            || self.go_back(lookup, |met| matches!(met, Met::Moment(_, other, _) if other == agent))
+    }
+
+    /// Whether a moment is known, or a later one of its chain; the chain must not be an agent's own.
+    pub(super) fn finds_moment(
+        &mut self,
+        lookup: Lookup<'_>,
+        (id, by): (MomentId, TurnId),
+    ) -> bool {
+        let chain_of = |id| lookup.history.moment(id).map(|moment| moment.chain);
+        let Some(chain) = chain_of(id) else { return false };
+        self.chains.get(&(chain, by)).is_some_and(|end| id < *end)
+            || self.go_back(lookup, |met| match met {
+                Met::Moment(later, (_, turn), _) => {
+                    turn == by && id <= later && chain_of(later) == Some(chain)
+                }
+                Met::Flow(_) => false,
+            })
     }
 
     /// Whether any element of an agent is known.
@@ -210,7 +227,7 @@ impl Sight {
         if self.way == Way::Steps {
             self.started.extend(rank_of(lookup, agent));
         }
-        Some(Met::Moment(agent, moment.seen))
+        Some(Met::Moment(id, agent, moment.seen))
     }
 
     /// Searches back until something wanted is found, or to the end.

@@ -3,8 +3,8 @@
 use super::agents::{Agent, NOBODY};
 use super::block::{Block, Blocks};
 use super::clock::Lookup;
-use super::guarantee::{Act, Acts, CounterKey, Given, Guarantees};
-use super::history::{Packed, Source};
+use super::guarantee::{Act, Acts, CounterKey, Given, Guarantees, Taken};
+use super::history::{MomentId, Packed, Source};
 use super::machine::Machine;
 use crate::check::matching::InTurn;
 use crate::ir::{Action, ChannelId, ChannelKind, Program, Rank, RankId, SemaphoreId};
@@ -230,20 +230,21 @@ impl<'p> Machine<'p, '_> {
         let row = &self.program.ranks[block.rank].channels[channel];
         let (Some(peer), Some(there)) = (row.peer(), row.partner) else { return };
         let port = row.kind() == ChannelKind::Port;
-        let mut moment = block.moment(&mut self.history, thread);
+        let (rank, there, by) = self.fold.end(peer, there);
+        let which = CounterKey::Channel(rank, there);
+        let mut moment = self.giving(block, thread, which);
         if port {
             let request = self.request(block, thread, channel, moment);
             moment = request.moment;
         }
-        let (rank, there, by) = self.fold.end(peer, there);
         let back = self.agents.turn().back(by);
         let source = match relaxed && !port {
             true => Source::Run(moment, back),
             false => Source::All(moment, back),
         };
         let act = (self.agents.moved(block.agent, back), block.at);
-        let given = Given { act, thread, source };
-        self.give(CounterKey::Channel(rank, there), given, block.met());
+        let given = Given { act, thread, source, mark: (moment, back) };
+        self.give(which, given, block.met());
     }
 
     /// Waits for one more signal on each channel, with a thread for each, if the signals are there.
@@ -319,8 +320,9 @@ impl<'p> Machine<'p, '_> {
         }
         let user = ((block.agent, block.at), by.0);
         let knew = block.moment(&mut self.history, by.0);
+        let mark = (block.mark(&mut self.history, by.0), 0);
         let acts = self.counters.acts.entry(which).or_default();
-        acts.take(user, knew, start);
+        acts.taken.push(Taken { user, knew, mark, start });
         let known = self.shared.guarantees.of(which, user);
         let told = acts.given.iter().filter(|one| known.contains(&one.user()));
         let certain = told.map(|one| one.source);
@@ -331,10 +333,19 @@ impl<'p> Machine<'p, '_> {
 
     /// A thread releases a semaphore.
     pub(super) fn release(&mut self, block: &mut Block<'p>, thread: u32, id: SemaphoreId) {
-        let moment = block.moment(&mut self.history, thread);
+        let which = CounterKey::Semaphore(block.rank, id);
+        let moment = self.giving(block, thread, which);
         let act = (block.agent, block.at);
-        let given = Given { act, thread, source: Source::All(moment, 0) };
-        self.give(CounterKey::Semaphore(block.rank, id), given, block.met());
+        let given = Given { act, thread, source: Source::All(moment, 0), mark: (moment, 0) };
+        self.give(which, given, block.met());
+    }
+
+    /// The moment at which a thread signals or releases: a mark, if it matters which of several it was.
+    fn giving(&mut self, block: &mut Block<'p>, thread: u32, which: CounterKey) -> MomentId {
+        match self.shared.guarantees.concern(which) {
+            true => block.mark(&mut self.history, thread),
+            false => block.moment(&mut self.history, thread),
+        }
     }
 
     /// Acquires each semaphore, with a thread for each, if all can be acquired.

@@ -5,7 +5,9 @@ use super::acts::Touch;
 use super::machine::{Conflict, Kind};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::run::each_op;
-use crate::ir::{Action, Block, BlockId, Buffer, ChannelId, Link, Op, Program, RankId, Where};
+use crate::ir::{
+    Action, Block, BlockId, Buffer, ChannelId, Link, Op, Program, RankId, Verb, Where,
+};
 use crate::source::{At, Place};
 use crate::table::Id;
 
@@ -108,7 +110,11 @@ impl<'a> Words<'a> {
     /// that hands the operation to the proxy.
     fn handover(&self, first: &Touch, second: &Touch) -> String {
         let done = match self.block(first) {
-            Some(block) => format!("let block `{}` release a semaphore when it is done", block.name),
+            Some(block) => {
+                format!("let block `{}` release a semaphore when it is done", block.name)
+            }
+            None if puts_packets(first) => "let the block that puts wait for a signal in reply from the peer, and then release a semaphore"
+                .to_owned(),
             None => "let the block that puts use `put_with_signal_and_flush`, and then release a semaphore"
                 .to_owned(),
         };
@@ -213,7 +219,7 @@ impl<'a> Words<'a> {
         let report = self.alone(Code::E0512, touch, message)
             .note(format!("rank {owner}'s user may overwrite its buffers, or read them, as soon as its kernel has ended"));
         match (touch.rank == conflict.place.rank, conflict.relaxed) {
-            (true, _) => report.help("use `put_with_signal_and_flush`, or wait for a signal in reply from the peer, without `relaxed`"),
+            (true, _) => report.help(answer(touch)),
             (false, true) if self.relaxed => report
                 .note("only a relaxed signal or packets are in between; they order execution, not memory")
                 .help(match self.own_relaxed {
@@ -274,7 +280,7 @@ impl<'a> Words<'a> {
             "scratch keeps its contents from launch to launch, and ranks do not start together",
         );
         if self.block(first).is_none() && first.rank == conflict.place.rank {
-            return report.help("use `put_with_signal_and_flush`, or wait for a signal in reply from the peer, without `relaxed`");
+            return report.help(answer(first));
         }
         // The two halves of scratch are for packets.
         let doubled = match second.packet && !self.program.options.double_scratch {
@@ -354,6 +360,23 @@ fn has_relaxed(program: &Program, among: &dyn Fn(&Op) -> bool) -> bool {
         });
     }
     found
+}
+
+/// Whether what a proxy does puts packets, which a put with a flush cannot.
+fn puts_packets(asked: &Touch) -> bool {
+    asked.op.transfer().is_some_and(|put| put.verb == Verb::ReadPutPackets)
+}
+
+/// How a block learns that a proxy has carried out what the block asked of it.
+fn answer(asked: &Touch) -> &'static str {
+    match puts_packets(asked) {
+        true => {
+            "wait for a signal in reply from the peer, without `relaxed`, or, in a kernel, `flush` the channel"
+        }
+        false => {
+            "use `put_with_signal_and_flush`, or wait for a signal in reply from the peer, without `relaxed`"
+        }
+    }
 }
 
 fn does(touch: &Touch) -> &'static str {

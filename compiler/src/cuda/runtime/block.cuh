@@ -171,6 +171,7 @@ template <class P> struct Block {
             const Word before = take_relaxed_device(words() + Words<P>::awaited + end_of(r, l));
             const Word *at = words() + Words<P>::arrived + end_of(r, l);
             while (load_acquire_system(at) <= before) idle(at, before + 1);
+            heard(rank, r);  // the signal may have been relaxed
         });
     }
     template <class R, class L = uint32_t> CCL_DEVICE void wait_relaxed(R from, L lane = 0) const {

@@ -109,6 +109,42 @@ fn port_puts_need_a_channel_each() {
     assert_eq!(fused_in(base(), vec![p(input(0, 1), 1), p(input(1, 1), 1)]).len(), 2);
 }
 
+/// A request to each proxy instead of two.
+#[test]
+fn puts_over_ports_signal_at_once() {
+    let base = || program(3, 4, 4, 4).mesh(ChannelKind::Port);
+    let p = |verb, peers: &[u32]| {
+        let there: Vec<Operand> = peers.iter().map(|peer| on(*peer, input(0, 1))).collect();
+        port(0, verb, &vec![input(0, 1); peers.len()], &there)
+    };
+    let c = |peer| to(0, peer);
+    let both = [p(Verb::PutWithSignal, &[1, 2])];
+    let (one, other) = (p(Verb::Put, &[1]), p(Verb::Put, &[2]));
+    let signals = |peer| signal([c(peer)], false);
+    // All puts first, each with its signal, or in another order.
+    assert_eq!(fused_in(base(), vec![one.clone(), other.clone(), signals(1), signals(2)]), both);
+    assert_eq!(fused_in(base(), vec![one.clone(), signals(1), other.clone(), signals(2)]), both);
+    let backwards = signal([c(2), c(1)], false);
+    assert_eq!(fused_in(base(), vec![one.clone(), other.clone(), backwards]), both);
+    // Another channel, and the same one twice.
+    let kept = |ops: Vec<Action>| fused_in(base(), ops.clone()) == ops;
+    assert!(kept(vec![one.clone(), signals(2)]));
+    assert!(kept(vec![one.clone(), signal([c(1), c(1)], false)]));
+    assert!(kept(vec![signals(1), one]));
+    let memory_put = vec![put(input(0, 1), on(1, output(0, 1))), signals(1)];
+    assert_eq!(fused(memory_put.clone()), memory_put);
+}
+
+/// Without a meeting, the second put would be pushed by another thread than the signal after it.
+#[test]
+fn puts_over_ports_stay_with_their_threads() {
+    let mut port_program = program(3, 4, 4, 4).mesh(ChannelKind::Port);
+    port_program.options.auto_sync = false;
+    let p = |peer| port(0, Verb::Put, &[input(0, 1)], &[on(peer, input(0, 1))]);
+    let ops = vec![p(1), p(2), signal([to(0, 2)], false)];
+    assert_eq!(fused_in(port_program, ops.clone()), ops);
+}
+
 #[test]
 fn forwarded_packets_of_one_source_go_out_together() {
     let f = |from, peer| memory(0, Verb::ReadPutPackets, &[from], &[on(peer, scratch(9, 1))]);

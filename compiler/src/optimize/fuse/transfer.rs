@@ -1,7 +1,7 @@
 //! Which two data operations become one, and what the result looks like.
 //!
-//! - `put`, `put_packets`, `get`: same kind of channel and size, at most 10 pairs (8 of a `get`; 8 over port channels,
-//!   each with a channel of its own), destinations disjoint. The executor takes the buffer of the first source for all, so the
+//! - `put`, `put_with_signal`, `put_packets`, `get`: same kind of channel and size, at most 10 pairs (8 of a `get`; 8 over
+//!   port channels, each with a channel of its own), destinations disjoint. The executor takes the buffer of the first source for all, so the
 //!   sources of `put` and `put_packets` must be in one buffer; it swaps the offsets of a `get`, so these must be equal.
 //! - `read_put_packets` of one and the same source.
 //! - `d = a + b; d = d + c` becomes `d = a + b + c`, where the second reads `d` nowhere else. Both add local operands,
@@ -39,16 +39,14 @@ pub(super) fn join(context: &Context, a: &Transfer, b: &Transfer) -> Option<Tran
     match b.verb {
         Verb::Put => pairs(context, a, b).or_else(|| send(context, a, b)),
         Verb::PutPackets => pairs(context, a, b).or_else(|| send_packets(context, a, b)),
-        Verb::Get => pairs(context, a, b),
+        Verb::Get | Verb::PutWithSignal => pairs(context, a, b),
         Verb::ReadPutPackets => fan_out(context, a, b).or_else(|| send_copy(context, a, b)),
         Verb::Reduce | Verb::ReducePackets => chain(context, a, b),
         Verb::CopyPackets => keep_packets(context, a, b),
         Verb::Broadcast => load_reduce_store(context, a, b),
-        Verb::Copy
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::UnpackPackets
-        | Verb::BroadcastPackets => None,
+        Verb::Copy | Verb::PutWithSignalAndFlush | Verb::UnpackPackets | Verb::BroadcastPackets => {
+            None
+        }
     }
 }
 

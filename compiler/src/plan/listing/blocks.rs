@@ -106,11 +106,11 @@ impl Blocks<'_> {
             let count: usize =
                 ops.iter().map(|op| 1 + if op.name == "pipeline" { op.ops.len() } else { 0 }).sum();
             write!(out, " ops {count}")?;
-        }
-        for kind in [Kind::Memory, Kind::Port, Kind::Switch] {
-            let names: Vec<String> =
-                table.of_kind(kind).iter().map(|id| self.identities.name(kind, *id)).collect();
-            write!(out, " {}[{}]", kind.name(), names.join(" "))?;
+            for kind in [Kind::Memory, Kind::Port, Kind::Switch] {
+                let names: Vec<String> =
+                    table.of_kind(kind).iter().map(|id| self.identities.name(kind, *id)).collect();
+                write!(out, " {}[{}]", kind.name(), names.join(" "))?;
+            }
         }
         out.write_char('\n')?;
         let mut index = 0;
@@ -140,7 +140,7 @@ impl Blocks<'_> {
         };
         // The channel type is parsed before anything is printed, since a bad one makes the loader refuse even a `nop`.
         let kind = op.channel_type.as_deref().map_or(Ok(Kind::None), Kind::parse)?;
-        if self.form == Form::Normal && op.name == "nop" {
+        if self.form == Form::Normal && ["nop", "flush"].contains(&&*op.name) {
             return Ok(());
         }
         out.write_str(indent)?;

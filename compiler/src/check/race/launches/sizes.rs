@@ -178,7 +178,11 @@ impl<'p> Launches<'_, 'p> {
             }
         }
         let known = |(owner, list): (RankId, Vec<User>)| {
-            list.into_iter().filter_map(move |user| {
+            list.into_iter().filter_map(move |mut user| {
+                // All classes are asked of these, whichever of them writes of this class rely on.
+                for rank in self.likely(&user, owner) {
+                    self.knows(&mut user, rank);
+                }
                 let examples = user.prints.iter().map(|print| self.example(*print, owner));
                 let place = |one: &Use| self.program.origins.place(one.origin);
                 let example = examples.min_by_key(|one| (place(one), one.write))?;
@@ -266,10 +270,13 @@ impl<'p> Launches<'_, 'p> {
             if known {
                 continue;
             }
-            match self.who_went_on(&write, user) {
-                Some(rank) => made.gone_on.push(rank),
-                None if self.overtakes(&write, user) => made.overtaken.push(user.agent),
-                None => is_covered = false,
+            let gone_on = self.who_went_on(&write, user);
+            if !gone_on.is_empty() {
+                made.gone_on.extend(gone_on);
+            } else if self.overtakes(&write, user) {
+                made.overtaken.push(user.agent);
+            } else {
+                is_covered = false;
             }
         }
         (made, is_covered)
@@ -284,26 +291,38 @@ impl<'p> Launches<'_, 'p> {
             .or_insert_with(|| prints.iter().all(|print| self.knows_at_end(rank, *print, needs)))
     }
 
-    /// A rank that knew at its end of all that an agent did, and is known to have gone on.
-    fn who_went_on(&self, write: &Looked<'_, 'p>, user: &mut User) -> Option<GoneOn> {
-        let (agents, turn) = (self.lookup.agents, self.lookup.agents.turn());
+    /// Ranks that knew at their ends of all that an agent did, and are known to have gone on: all that are likely to, since
+    /// another class may know it of only one of them, or else the first.
+    fn who_went_on(&self, write: &Looked<'_, 'p>, user: &mut User) -> SmallVec<[GoneOn; 2]> {
+        let turn = self.lookup.agents.turn();
         let there = |rank: RankId| RankId(turn.then(rank.0, write.by));
         let own = write.actor.rank;
         let back = RankId(turn.then(own.0, turn.back(write.by)));
-        let of_user = [Some(agents.rank(user.agent)), agents.peer(user.agent)];
-        let likely = [Some(write.owner), Some(back)].into_iter().chain(of_user).flatten();
+        let mut likely = self.likely(user, write.owner);
+        likely.insert(back);
+        let mut gone_on = SmallVec::new();
         for rank in likely {
             let heard = self.went_on(write, there(rank), &[own]);
             if let Some(heard) = heard.filter(|_| self.knows(user, rank)) {
-                return Some((rank, heard));
+                gone_on.push((rank, heard));
             }
         }
-        let ranks = || self.program.ranks.ids();
-        let begun: Vec<RankId> = ranks().filter(|rank| self.has_begun(write, *rank)).collect();
-        ranks().find_map(|rank| {
-            let heard = self.went_on(write, there(rank), &begun)?;
-            self.knows(user, rank).then_some((rank, heard))
-        })
+        if gone_on.is_empty() {
+            let ranks = || self.program.ranks.ids();
+            let begun: Vec<RankId> = ranks().filter(|rank| self.has_begun(write, *rank)).collect();
+            gone_on.extend(ranks().find_map(|rank| {
+                let heard = self.went_on(write, there(rank), &begun)?;
+                self.knows(user, rank).then_some((rank, heard))
+            }));
+        }
+        gone_on
+    }
+
+    /// The ranks that are likely to know of all that an agent does to a rank's scratch.
+    fn likely(&self, user: &User, owner: RankId) -> BTreeSet<RankId> {
+        let agents = self.lookup.agents;
+        let of_user = [Some(agents.rank(user.agent)), agents.peer(user.agent)];
+        of_user.into_iter().flatten().chain([owner]).collect()
     }
 
     /// Whether a rank is known to have gone on: it has begun this launch; or with a launch in between, it had begun that one
