@@ -159,6 +159,63 @@ program crossed(ranks: int = 2) {
     }
 }
 
+/// In which order a block lists its channels only matters for the numbers by which its operations choose them.
+#[test]
+fn channels_in_any_order_come_back() {
+    let text = "\
+use std::collectives::unchecked;
+program pairs(ranks: int = 2) {
+    collective unchecked(ranks);
+    channel mem[p in peers, i in 0..2] = memory(p);
+    block main {
+        signal mem[1 - rank, 0], mem[1 - rank, 1];
+        wait mem[1 - rank, 0], mem[1 - rank, 1];
+    }
+}
+";
+    let plan = plan(text).unwrap();
+    let mut turned: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    for gpu in turned["gpus"].as_array_mut().unwrap() {
+        for block in gpu["threadblocks"].as_array_mut().unwrap() {
+            block["channels"][0]["channel_ids"].as_array_mut().unwrap().reverse();
+            for op in block["ops"].as_array_mut().unwrap() {
+                op["channel_ids"].as_array_mut().unwrap().reverse();
+            }
+        }
+    }
+    let turned = turned.to_string();
+    assert_ne!(turned, serde_json::from_str::<serde_json::Value>(&plan).unwrap().to_string());
+    let (source, found) = decompiled(&turned, true);
+    let source = source.unwrap_or_else(|| panic!("{found:?}"));
+    assert_eq!(difference(&turned, &source.text), None, "{}", source.text);
+}
+
+/// The executor does nothing at a `flush`, and a program for plans must not contain one.
+#[test]
+fn a_flush_is_left_out() {
+    let text = "\
+use std::collectives::unchecked;
+program flushed(ranks: int = 2) {
+    collective unchecked(ranks);
+    channel far[p in peers] = port(p);
+    block main {
+        signal far[*];
+        wait far[*];
+        put input[0] -> (1 - rank).output[0] via far[1 - rank];
+        flush far[*];
+        signal far[*];
+        wait far[*];
+    }
+}
+";
+    let plan = plan(text).unwrap();
+    assert!(plan.contains("\"flush\""), "{plan}");
+    let (source, found) = decompiled(&plan, true);
+    let source = source.unwrap_or_else(|| panic!("{found:?}"));
+    assert!(!source.text.contains("flush far"), "{}", source.text);
+    assert_eq!(difference(&plan, &source.text), None, "{}", source.text);
+}
+
 /// Some texts are kept so that they can be read.
 #[test]
 fn some_texts_are_kept() {
@@ -193,6 +250,24 @@ fn a_defect_comes_back() {
         let errors = found.iter().filter(|report| report.severity == Severity::Error).count();
         assert!(errors > 0, "{name}: {found:?}");
     }
+}
+
+/// A plan cannot say that blocks share a channel on purpose, and neither does its text.
+#[test]
+fn a_shared_channel_is_a_defect_of_the_text_too() {
+    let text = "\
+use std::collectives::unchecked;
+program two(ranks: int = 2) {
+    collective unchecked(ranks);
+    channel mem[p in peers] = memory(p);
+    block a { signal mem[*]; wait mem[*]; }
+    block b { signal mem[*]; wait mem[*]; }
+}
+";
+    let source = decompiled(&plan(text).unwrap(), true).0.unwrap();
+    let (_, found) = lowered(&source.text, Proof::Needed);
+    let codes: Vec<&str> = found.iter().map(|report| report.code.id()).collect();
+    assert!(codes.contains(&"E0605"), "{codes:?} in\n{}", source.text);
 }
 
 fn goldens() -> Vec<PathBuf> {
