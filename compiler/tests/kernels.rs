@@ -38,6 +38,8 @@ const NETWORKED: &[(&str, i64)] = &[
     ("../examples/algorithms/allreduce_tree_nodes.ccl", 4),
     ("../examples/algorithms/alltoall_direct.ccl", 4),
     ("../examples/algorithms/alltoallv_nodes.ccl", 4),
+    ("../examples/algorithms/halo_exchange.ccl", 8),
+    ("../examples/algorithms/moe_combine.ccl", 4),
     ("../stdlib/ccl/algorithms/allgather_nodes.ccl", 4),
     ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", 4),
     ("../stdlib/ccl/algorithms/allreduce_nodes.ccl", 4),
@@ -94,6 +96,8 @@ const TABULAR: &[(&str, i64, i64)] = &[
     ("../examples/algorithms/allreduce_tree_nodes.ccl", 15, 3),
     ("../examples/algorithms/alltoallv_nodes.ccl", 8, 4),
     ("../examples/algorithms/broadcast_spanning_trees.ccl", 8, 8),
+    ("../examples/algorithms/halo_exchange.ccl", 8, 8),
+    ("../examples/algorithms/moe_combine.ccl", 8, 8),
 ];
 
 fn main() {
