@@ -180,7 +180,11 @@ fn is_new_name(scope: &Scope<'_>, statement: &[Token<'_>]) -> bool {
 /// Whether the bracket after the name of a declaration is still open.
 fn in_parameters(statement: &[Token<'_>]) -> bool {
     let begins = statement.get(2).is_some_and(|token| token.kind == Kind::LeftParen);
-    begins && (3..=statement.len()).all(|end| statement.get(..end).is_some_and(is_open))
+    let mut depths = statement.iter().skip(2).scan(0, |depth, token| {
+        *depth += opens(token);
+        Some(*depth)
+    });
+    begins && depths.all(|depth| depth > 0)
 }
 
 /// Whether the last token begins an argument or parameter.
@@ -476,11 +480,16 @@ fn is_open(statement: &[Token<'_>]) -> bool {
 
 /// How many brackets are open in a statement.
 fn depth(statement: &[Token<'_>]) -> i32 {
-    statement.iter().fold(0_i32, |depth, token| match token.kind {
-        Kind::LeftBracket | Kind::LeftParen | Kind::LeftBrace => depth + 1,
-        Kind::RightBracket | Kind::RightParen | Kind::RightBrace => depth - 1,
-        _ => depth,
-    })
+    statement.iter().map(opens).sum()
+}
+
+/// One for a bracket that opens, and minus one for a bracket that closes.
+fn opens(token: &Token<'_>) -> i32 {
+    match token.kind {
+        Kind::LeftBracket | Kind::LeftParen | Kind::LeftBrace => 1,
+        Kind::RightBracket | Kind::RightParen | Kind::RightBrace => -1,
+        _ => 0,
+    }
 }
 
 /// Whether an operand is complete: it ends with a name or a bracket.
