@@ -17,6 +17,8 @@ INDENTED_OTHERWISE = {
     "examples/algorithms/allreduce_bucket.ccl",
     "examples/algorithms/allreduce_double_tree.ccl",
     "examples/algorithms/allreduce_swing.ccl",
+    "examples/algorithms/halo_exchange.ccl",
+    "examples/algorithms/moe_combine.ccl",
     "examples/systems/allreduce_binomial_tree.ccl",
     "stdlib/ccl/algorithms/allreduce_nodes.ccl",
     "stdlib/ccl/patterns.ccl",
