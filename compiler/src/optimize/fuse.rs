@@ -16,8 +16,8 @@
 //!
 //! `signal`, `wait`: same kind of channel, both relaxed or neither, disjoint channels, at most 8. `acquire`, `release`:
 //! disjoint semaphores, at most 16. `put` and `signal` over the same ports: a `put_with_signal`, one request to each proxy
-//! instead of two. Operations on a counter from which several blocks take ([`Sharing`]) are never
-//! fused: an author who acquires one lock before asking for another means that order. Data: see [`transfer`].
+//! instead of two. Operations on a counter from which several blocks take ([`Sharing`]) are never fused: an author who
+//! acquires one lock before asking for another means that order. Data: see [`transfer`].
 
 pub mod transfer;
 

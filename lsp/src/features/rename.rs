@@ -92,7 +92,7 @@ pub fn rename(
     if new == old {
         return Ok(Some(WorkspaceEdit::default()));
     }
-    renaming.is_reserved(new)?;
+    renaming.must_be_free(new)?;
     let places = renaming.places();
     if let Some(place) = renaming.taken(&places, new) {
         return Err(format!("`{new}` is already used in {place}"));
@@ -150,7 +150,7 @@ impl<'s> Renaming<'s> {
     }
 
     /// Says why nothing of this kind can have the new name, wherever it is declared.
-    fn is_reserved(&self, new: &str) -> Result<(), String> {
+    fn must_be_free(&self, new: &str) -> Result<(), String> {
         if self.is_looked_for(new) {
             return Err(format!("`{new}` has a meaning of its own for the compiler"));
         }

@@ -1,8 +1,9 @@
 //! Which two data operations become one, and what the result looks like.
 //!
 //! - `put`, `put_with_signal`, `put_packets`, `get`: same kind of channel and size, at most 10 pairs (8 of a `get`; 8 over
-//!   port channels, each with a channel of its own), destinations disjoint. The executor takes the buffer of the first source for all, so the
-//!   sources of `put` and `put_packets` must be in one buffer; it swaps the offsets of a `get`, so these must be equal.
+//!   port channels, each with a channel of its own), destinations disjoint. The executor takes the buffer of the first
+//!   source for all, so the sources of `put` and `put_packets` must be in one buffer; it swaps the offsets of a `get`, so
+//!   these must be equal.
 //! - `read_put_packets` of one and the same source.
 //! - `d = a + b; d = d + c` becomes `d = a + b + c`, where the second reads `d` nowhere else. Both add local operands,
 //!   or both read from peers, or both read packets; both are the same reduction; at most 10 sources.
