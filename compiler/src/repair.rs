@@ -4,6 +4,7 @@
 //! edit of one of the author's files. Statements in the library or in plans get no fix, and neither do statements whose
 //! channels are not written with them. Fixes that exist already are left as they are.
 
+mod around;
 mod exchange;
 mod option;
 mod order;
@@ -14,6 +15,7 @@ mod surroundings;
 use crate::diagnostic::change::Change;
 use crate::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix};
 use crate::source::{Place, SourceMap};
+pub(crate) use around::around;
 pub(crate) use removal::{relaxed, without};
 use statement::{Statement, moved};
 

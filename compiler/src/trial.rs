@@ -7,6 +7,9 @@
 //!    Numbers that the program does not accept are left out, and an error about a limit of the target counts only if
 //!    the original program does not exceed that limit at that number, too.
 //!
+//! A race gets a sure fix next to the loops and conditions around its statements instead of one inside them, or of none
+//! ([`repair::around`]).
+//!
 //! If a program is too large to be tried again, its fixes are not sure. If nothing is promised of a program's buffers,
 //! a fix that removes something is never sure.
 
@@ -14,7 +17,7 @@ mod exchanges;
 mod needless;
 mod version;
 
-use crate::diagnostic::{Certainty, Change, Diagnostic, Severity};
+use crate::diagnostic::{Certainty, Change, Diagnostic, Fix, Severity};
 use crate::driver::Proof;
 use crate::elaborate::Settings;
 use crate::interrupt::Interrupt;
@@ -35,6 +38,9 @@ const ROUNDS: usize = 4;
 
 /// Up to how many fixes are tried one by one, if they do not help together.
 const MOST_ALONE: usize = 3;
+
+/// How many exchanges next to the loops and conditions around the statements of a race are tried.
+const MOST_AROUND: usize = 12;
 
 /// Checks a program: returns everything that is found with these settings.
 pub type CheckFn<'a> = dyn Fn(&Unit, ProgramId, &Settings, Proof) -> Vec<Diagnostic> + 'a;
@@ -59,23 +65,41 @@ pub struct Subject<'a> {
 /// Makes fixes from the changes that the checks found to help, and decides which of them are sure.
 pub fn confirm(subject: Subject<'_>, found: &mut [Diagnostic]) {
     repair::propose(subject.sources, found);
-    let open: Vec<usize> =
-        (0..found.len()).filter(|at| found.get(*at).is_some_and(is_open)).collect();
-    if open.is_empty() {
+    let rows = |wanted: &dyn Fn(&Diagnostic) -> bool| -> Vec<usize> {
+        (0..found.len()).filter(|at| found.get(*at).is_some_and(wanted)).collect()
+    };
+    let open = rows(&is_open);
+    let exchanged = rows(&is_exchanged);
+    if open.is_empty() && exchanged.is_empty() {
         return;
     }
     let _trying = phase("try fixes", "");
-    let sure = Trials::new(subject).map_or_else(Vec::new, |trials| trials.sure(found, &open));
+    let trials = Trials::new(subject);
+    let sure = trials.as_ref().map_or_else(Vec::new, |trials| trials.sure(found, &open));
     for at in open.into_iter().filter(|at| !sure.contains(at)) {
         if let Some(fix) = found.get_mut(at).and_then(|report| report.fix.as_mut()) {
             fix.certainty = Certainty::Guess;
         }
     }
+    for at in exchanged.into_iter().take(MOST_ALONE) {
+        let Some((trials, report)) = trials.as_ref().zip(found.get_mut(at)) else { return };
+        if let Some(fix) = trials.around(report) {
+            report.helps.clear();
+            report.fix = Some(fix);
+        }
+    }
+}
+
+/// Whether a report is of a race that nothing but an exchange next to one of its statements would repair, as far as the
+/// checks know.
+fn is_exchanged(report: &Diagnostic) -> bool {
+    report.severity == Severity::Error
+        && matches!(report.change, None | Some(Change::Handshake { .. }))
 }
 
 /// Whether a report's fix was made from a change and may still turn out to be sure.
 fn is_open(report: &Diagnostic) -> bool {
-    let sure = |fix: &crate::diagnostic::Fix| fix.certainty == Certainty::Sure;
+    let sure = |fix: &Fix| fix.certainty == Certainty::Sure;
     report.change.is_some() && report.fix.as_ref().is_some_and(sure)
 }
 
@@ -121,6 +145,15 @@ impl<'a> Trials<'a> {
         let several = (2..=MOST_ALONE).contains(&open.len());
         let alone = open.iter().filter(|at| several && self.mends(&chosen(&[**at])));
         alone.copied().collect()
+    }
+
+    /// The first exchange next to loops or conditions that repairs the program.
+    fn around(&self, report: &Diagnostic) -> Option<Fix> {
+        let fixes = repair::around(self.subject.sources, report);
+        fixes
+            .into_iter()
+            .take(MOST_AROUND)
+            .find(|fix| self.mends(&[&Diagnostic { fix: Some(fix.clone()), ..report.clone() }]))
     }
 
     /// Whether the program is correct after the fixes of these reports.
