@@ -16,6 +16,7 @@ mod features;
 mod formula;
 mod header;
 mod lanes;
+pub mod launch;
 mod layout;
 pub mod limits;
 mod links;

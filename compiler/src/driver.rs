@@ -342,7 +342,7 @@ pub fn map(lowered: &Lowered, sources: &SourceMap) -> Map {
 #[must_use]
 pub fn kernel_limits(kernels: &Kernels, target: Target) -> Vec<Diagnostic> {
     let program = replicate::replicate(kernels.program.clone());
-    target.graded(cuda::limits::check(&program, target.sms))
+    target.graded(cuda::limits::check(&program, kernels.network, target.sms))
 }
 
 /// The CUDA source of a lowered program, if its target can run it and writing was not interrupted, and the reports
@@ -358,7 +358,7 @@ pub fn write_cuda(
     let mut writing = phase("write kernels", name);
     writing.count("operations", || operations(&kernels.program));
     let program = replicate::replicate(kernels.program.clone());
-    let found = target.graded(cuda::limits::check(&program, target.sms));
+    let found = target.graded(cuda::limits::check(&program, kernels.network, target.sms));
     let write = || {
         let Kernels { network, any_size, .. } = *kernels;
         cuda::write(&program, (network, any_size), name, sources, interrupt)

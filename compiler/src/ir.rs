@@ -35,6 +35,7 @@ pub use options::{MOST_OPS, MOST_THREADS, Options, Protocol, Replication};
 pub use origin::{Binding, BindingId, Origin, OriginId, Origins};
 pub use region::Region;
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 pub use verb::Verb;
 
@@ -218,6 +219,13 @@ impl Rank {
             Buffer::Output => self.output_chunks,
             Buffer::Scratch => self.scratch_chunks,
         }
+    }
+
+    /// The switch channels that its operations use.
+    #[must_use]
+    pub fn used_switches(&self) -> BTreeSet<ChannelId> {
+        let operands = self.all_ops().filter_map(Op::transfer).flat_map(Transfer::operands);
+        operands.filter_map(|operand| operand.place.switch()).collect()
     }
 
     /// Every operation, those in pipelines too.

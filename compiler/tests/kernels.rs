@@ -172,6 +172,7 @@ fn main() {
         trials.push(Trial::test(format!("readable/{name}"), || readable(name)));
     }
     trials.extend(of_misuse());
+    trials.extend(of_native_algorithms());
     trials.extend(of_single_properties());
     trials.push(Trial::test("elements", || alone("elements.cpp")));
     let clang = Trial::test("clang", || with_clang(&algorithm("allreduce_packets")));
@@ -201,6 +202,21 @@ fn of_misuse() -> impl Iterator<Item = Trial> {
     ];
     tests.into_iter().map(|(name, test)| {
         Trial::test(format!("misuse/{name}"), || misuse(&algorithm(name), test))
+    })
+}
+
+/// What kernels do as native algorithms of MSCCL++.
+fn of_native_algorithms() -> impl Iterator<Item = Trial> {
+    let own = |name: &str| build::kernels(&format!("native/{name}.ccl"));
+    let tests = [
+        (algorithm("allreduce_allpairs"), "buffers.cpp"),
+        (algorithm("allreduce_packets"), "packets.cpp"),
+        (own("scatter"), "scatter.cpp"),
+        (own("largest"), "largest.cpp"),
+    ];
+    tests.into_iter().map(|(program, file)| {
+        let subject = subject(&program, None, &[("ranks", 3)]);
+        Trial::test(format!("native/{file}"), move || native(&subject, file))
     })
 }
 
@@ -415,6 +431,14 @@ fn misuse(file: &Path, test: &str) -> Result<(), Failed> {
     let built = build::build(&subject, Proof::Needed)?;
     let check = build::compile_c(&built, test)?;
     let output = std::process::Command::new(check).output()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() { Ok(()) } else { Err(Failed::from(said)) }
+}
+
+/// A C++ file that launches a native algorithm finds nothing wrong.
+fn native(subject: &Subject, file: &str) -> Result<(), Failed> {
+    let (_folder, made) = build::compile_native(subject, file)?;
+    let output = std::process::Command::new(made).output()?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() { Ok(()) } else { Err(Failed::from(said)) }
 }

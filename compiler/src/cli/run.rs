@@ -6,6 +6,7 @@ use super::lowering::Lowering;
 use super::report::Reporter;
 use super::{Failure, Status, build, files, output, settings, verify};
 use compiler::bytes;
+use compiler::cuda::launch::{self, Elements};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Known, Proof, Target};
 use compiler::emulate::{self, Element, MOST_STEPS, Outcome, Settings, TooLarge, Trial};
@@ -39,6 +40,7 @@ pub(crate) fn run(run: &Run, reporter: &mut Reporter) -> Result<Status, Failure>
     let Some(program) = program(run, reporter)? else {
         return Ok(reporter.finish().max(Status::Errors));
     };
+    kernels_accept(run, &program)?;
     let program = match run.op {
         Some(op) => emulate::with_reduction(program, reduction(op)),
         None => program,
@@ -58,6 +60,21 @@ pub(crate) fn run(run: &Run, reporter: &mut Reporter) -> Result<Status, Failure>
     let done = try_schedules(run, reporter, &mut trial);
     tell(run, reporter, &program, &sizes, &done)?;
     Ok(reporter.finish())
+}
+
+/// Refuses what a program's kernels would refuse at their launch.
+fn kernels_accept(run: &Run, program: &Program) -> Result<(), Failure> {
+    if run.target == Goal::Executor || is_plan(run) {
+        return Ok(());
+    }
+    let op = run.op.map_or(program.collective.op, reduction);
+    let elements = Elements {
+        bytes: element(run.number).bytes() as u32,
+        is_float: matches!(run.number, Number::F32 | Number::F16 | Number::Bf16),
+    };
+    let Some(why) = launch::refusal(program, elements, op) else { return Ok(()) };
+    let (kind, op) = (name(run.number), operation(op));
+    Err(Failure::Usage(format!("the kernels refuse `--type {kind}` with `--op {op}`: {why}")))
 }
 
 /// The program to run; none if there were errors, which are then in `reporter`.

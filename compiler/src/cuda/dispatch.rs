@@ -9,8 +9,11 @@ use super::roles::Role;
 use super::source::Context;
 use std::collections::BTreeSet;
 
-/// The table, if one is needed, and the statements.
+/// The table, if one is needed, and the statements; both empty if there are no blocks.
 pub(super) fn body(context: &Context) -> (String, String) {
+    if context.roles.is_empty() {
+        return (String::new(), String::new());
+    }
     let ranks = of_ranks(context);
     match by_rank(context, &ranks).or_else(|| by_block(context, &ranks)) {
         Some(choice) => (String::new(), choice.text("    ")),

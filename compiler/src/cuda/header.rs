@@ -39,6 +39,9 @@ pub(super) fn text(
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{constants}\n{groups}\
          /* The program on one rank. */\ntypedef struct {name}_program {name}_program;\n\n\
          /* A message is the {message}: {size}.\n   {memory} */\n\n\
+         /* The bytes of a rank's input and output. */\n\
+         size_t {name}_input_bytes(int rank, size_t message_bytes);\n\
+         size_t {name}_output_bytes(int rank, size_t message_bytes);\n\n\
          /* The bytes of scratch and sync memory that a rank needs, on its device and accessible to its peers. */\n\
          size_t {name}_scratch_bytes(size_t message_bytes);\nsize_t {name}_sync_bytes(void);\n\n\
          /* Creates a program for messages of up to setup->message_bytes; all ranks must do so together. {scratch} */\n\
@@ -66,7 +69,11 @@ fn size(program: &Program, layout: &Layout) -> String {
     let least = layout.least_bytes.map(|bytes| format!("; {bytes} bytes or more"));
     let most = options.max_message_size.map(|bytes| format!("; {bytes} bytes at most"));
     let (least, most) = (least.unwrap_or_default(), most.unwrap_or_default());
-    format!("chunks of equal size, {} in all{each}{least}{most}", layout.message_chunks)
+    let message = program.collective.message();
+    let mut counts = program.ranks.iter().map(|rank| rank.chunks(message));
+    let all_alike = counts.all(|count| count == layout.message_chunks);
+    let which = if all_alike { "in all" } else { "on the ranks with the fewest" };
+    format!("chunks of equal size, {} {which}{each}{least}{most}", layout.message_chunks)
 }
 
 /// What the type and the operation of a launch mean, in words.

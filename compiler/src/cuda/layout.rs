@@ -110,10 +110,22 @@ impl Traits {
 /// The bytes of the smallest message that is not below the program's limit, and whose chunks are whole units.
 pub(super) fn least_bytes(program: &Program) -> Option<u64> {
     let options = &program.options;
-    let copies = if program.instances_done == 1 { options.instances.max(1) } else { 1 };
-    let units = u64::from(program.message_chunks()) * u64::from(copies);
-    let size = units.saturating_mul(options.alignment.into()).max(1);
+    let size = chunks_with_instances(program).saturating_mul(options.alignment.into()).max(1);
     Some(options.min_message_size?.div_ceil(size).saturating_mul(size))
+}
+
+/// The bytes of the smallest message that the kernels of a program without switches serve, with packets of 8 bytes.
+pub(super) fn smallest_message(program: &Program) -> u64 {
+    let transfers = program.all_ops().filter_map(ir::Op::transfer);
+    let packets = transfers.flat_map(ir::memory::accesses).any(|access| access.packets);
+    let grain = if packets { 8 } else { 1 };
+    chunks_with_instances(program).saturating_mul(grain).max(least_bytes(program).unwrap_or(0))
+}
+
+/// How many chunks a message has once the instances are made.
+fn chunks_with_instances(program: &Program) -> u64 {
+    let copies = if program.instances_done == 1 { program.options.instances.max(1) } else { 1 };
+    u64::from(program.message_chunks()) * u64::from(copies)
 }
 
 /// The number of lanes, every channel's number, and the groups.
@@ -121,8 +133,12 @@ fn numbered(program: &Program) -> (u32, Vec<Vec<u32>>, Vec<Group>) {
     let (count, mut numbers) = lanes(program);
     let mut groups: Vec<Group> = Vec::new();
     for (rank, row) in program.ranks.iter().zip(&mut numbers) {
-        for (channel, number) in rank.channels.iter().zip(row) {
+        let used = rank.used_switches();
+        for ((id, channel), number) in rank.channels.entries().zip(row) {
             let Link::Switch(group) = &channel.link else { continue };
+            if !used.contains(&id) {
+                continue;
+            }
             let ranks = group.ranks.iter().map(|rank| rank.0).collect();
             let group = Group { buffer: group.buffer, ranks };
             let known = groups.iter().position(|other| *other == group);

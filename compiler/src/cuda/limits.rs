@@ -3,13 +3,15 @@
 //! In: the final program. Out: reports.
 //!
 //! - Blocks wait for each other, so all blocks of a rank must run at once: at most as many as the GPU has room for.
+//! - NVSHMEM launches a kernel on all ranks, so each needs a block.
 //! - The kernel's argument holds the addresses of every rank's memory, so the number of ranks is limited.
 //! - Packets and switches move 8 or 16 bytes at once, so a block's share of an operation begins at a multiple of 16 bytes.
 //! - A multicast address leads to one place on all ranks, whatever the size of a message, so a switch is not bound to a
 //!   buffer that begins within another one.
 
+use super::Network;
 use crate::diagnostic::{Code, Diagnostic, Label};
-use crate::ir::{Buffer, Link, OriginId, Program};
+use crate::ir::{Buffer, Channel, Link, OriginId, Program, Rank, RankId};
 
 /// 4 KiB of kernel arguments hold 32 bytes for each rank, and the rest.
 const RANKS: usize = 120;
@@ -19,11 +21,16 @@ const WORD: u32 = 16;
 
 /// Checks a program; `sms` is how many blocks the GPU runs at once.
 #[must_use]
-pub fn check(program: &Program, sms: u32) -> Vec<Diagnostic> {
+pub fn check(program: &Program, network: Network, sms: u32) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let most = program.ranks.iter().map(|rank| rank.blocks.len()).max().unwrap_or(0);
     if most > sms as usize {
         found.push(placed(program, too_many_blocks(most, sms)));
+    }
+    let mut ranks = program.ranks.entries();
+    let idle = ranks.find(|(_, rank)| network == Network::Nvshmem && rank.blocks.is_empty());
+    if let Some((rank, _)) = idle.filter(|_| most > 0) {
+        found.push(placed(program, no_block(rank)));
     }
     if program.ranks.len() > RANKS {
         found.push(placed(program, too_many_ranks(program.ranks.len())));
@@ -43,8 +50,11 @@ pub fn check(program: &Program, sms: u32) -> Vec<Diagnostic> {
 
 /// The first switch channel over a buffer that begins within another one on some rank, with the two buffers.
 fn moving_switch(program: &Program) -> Option<(OriginId, Buffer, Buffer)> {
-    let mut channels = program.ranks.iter().flat_map(|rank| rank.channels.iter());
-    channels.find_map(|channel| {
+    let used = |rank: &Rank| {
+        let ids = rank.used_switches().into_iter();
+        ids.filter_map(|id| rank.channels.lookup(id).cloned()).collect::<Vec<Channel>>()
+    };
+    program.ranks.iter().flat_map(used).find_map(|channel| {
         let Link::Switch(group) = &channel.link else { return None };
         let members = program.ranks.entries().filter(|(id, _)| group.ranks.contains(id));
         let mut aliases = members.filter_map(|(_, rank)| rank.alias);
@@ -65,6 +75,13 @@ fn too_many_blocks(count: usize, most: u32) -> Diagnostic {
     Diagnostic::without_place(Code::E0806, message)
         .note("blocks wait for each other, so one that has not started yet can keep all others waiting forever")
         .help("give each block more of the work, or use fewer `instances`")
+}
+
+fn no_block(rank: RankId) -> Diagnostic {
+    let message = format!("rank {} has no thread block", rank.0);
+    Diagnostic::without_place(Code::E0813, message)
+        .note("NVSHMEM launches a kernel on all ranks together")
+        .help("build the program for the ranks that take part in it")
 }
 
 fn too_many_ranks(count: usize) -> Diagnostic {

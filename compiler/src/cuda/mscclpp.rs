@@ -5,7 +5,7 @@
 //! and registers their memory with a communicator.
 
 use super::{Files, layout, names};
-use crate::ir::{Buffer, Link, Program};
+use crate::ir::{Buffer, Program};
 
 /// The text of every such file, with holes.
 const TEMPLATE: &str = include_str!("runtime/mscclpp_0_9.cu");
@@ -19,8 +19,7 @@ pub fn module(file: &str) -> String {
 /// Whether a program can be a native algorithm.
 #[must_use]
 pub fn fits(program: &Program) -> bool {
-    let mut channels = program.ranks.iter().flat_map(|rank| rank.channels.iter());
-    !channels.any(|channel| matches!(channel.link, Link::Switch(_)))
+    program.ranks.iter().all(|rank| rank.used_switches().is_empty())
 }
 
 /// The text of the file. `files` are the kernels' own, and `file` is their name, without an extension.
@@ -31,15 +30,10 @@ pub fn fits(program: &Program) -> bool {
 pub fn write(program: &Program, files: &Files, file: &str) -> String {
     let name = &*names::identifier(file);
     let message = program.collective.message();
-    let inner = |buffer| {
-        program.ranks.iter().any(|rank| rank.alias.is_some_and(|alias| alias.inner == buffer))
-    };
-    let input = if inner(Buffer::Input) { "nullptr" } else { "const_cast<void *>(input)" };
-    let output = if inner(Buffer::Output) { "nullptr" } else { "output" };
     // The library counts the bytes of a rank's input.
     let share = if message == Buffer::Output { program.ranks.len() as u64 } else { 1 };
     let options = &program.options;
-    let least = layout::least_bytes(program).unwrap_or(0).div_ceil(share);
+    let least = layout::smallest_message(program).div_ceil(share);
     let most = options.max_message_size.unwrap_or(u64::MAX) / share;
     let tags: Vec<String> =
         options.tags.iter().map(|(name, value)| format!("{{\"{name}\", {value}}}")).collect();
@@ -58,9 +52,6 @@ pub fn write(program: &Program, files: &Files, file: &str) -> String {
         ("@program@", name),
         ("@module@", &module(file)),
         ("@collective@", &program.collective.name),
-        ("@message@", message.word()),
-        ("@input@", input),
-        ("@output@", output),
         ("@least_bytes@", &format!("{least}u")),
         ("@most_bytes@", &format!("{most}u")),
         ("@placement@", placement),

@@ -320,7 +320,7 @@ fn interface(context: &Context) -> String {
         Network::Mapped => String::new(),
         Network::Nvshmem => format!(
             "#if defined(__CUDACC__)\nint {name}_nvshmem_exchange(void *, const ccl_memory *mine, ccl_memory *all) {{\n    \
-             return Made::exchange_by_nvshmem(mine, all);\n}}\n#endif\n"
+             return {name}_kernels::Made::exchange_by_nvshmem(mine, all);\n}}\n#endif\n"
         ),
     };
     let group = if groups.is_empty() {
@@ -332,14 +332,17 @@ fn interface(context: &Context) -> String {
     format!(
         "\nstruct Kernels {{\n    template <class K> static auto of() {{ return &{kernel}<K>; }}\n}};\n\
          using Made = ccl::Program<Program, Kernels>;\n\n}}  // namespace {name}_kernels\n\n\
-         using {name}_kernels::Made;\n\n\
          extern \"C\" {{\n{group}\
-         size_t {name}_scratch_bytes(size_t message_bytes) {{ return Made::scratch_bytes(message_bytes); }}\n\
-         size_t {name}_sync_bytes(void) {{ return Made::sync_bytes(); }}\n\
+         size_t {name}_input_bytes(int rank, size_t message_bytes) {{\n    \
+         return {name}_kernels::Made::input_bytes(rank, message_bytes);\n}}\n\
+         size_t {name}_output_bytes(int rank, size_t message_bytes) {{\n    \
+         return {name}_kernels::Made::output_bytes(rank, message_bytes);\n}}\n\
+         size_t {name}_scratch_bytes(size_t message_bytes) {{ return {name}_kernels::Made::scratch_bytes(message_bytes); }}\n\
+         size_t {name}_sync_bytes(void) {{ return {name}_kernels::Made::sync_bytes(); }}\n\
          ccl_status {name}_create({name}_program **made, const ccl_setup *setup) {{\n    \
-         return Made::create((Made **)made, setup);\n}}\n\
+         return {name}_kernels::Made::create(({name}_kernels::Made **)made, setup);\n}}\n\
          ccl_status {name}_launch({name}_program *program, size_t message_bytes, ccl_type type, ccl_op op, void *stream) {{\n    \
-         return program ? ((Made *)program)->launch(message_bytes, type, op, stream) : CCL_BAD_ARGUMENT;\n}}\n\
-         void {name}_destroy({name}_program *program) {{ delete (Made *)program; }}\n{exchange}}}\n"
+         return program ? (({name}_kernels::Made *)program)->launch(message_bytes, type, op, stream) : CCL_BAD_ARGUMENT;\n}}\n\
+         void {name}_destroy({name}_program *program) {{ delete ({name}_kernels::Made *)program; }}\n{exchange}}}\n"
     )
 }

@@ -169,7 +169,7 @@ impl Operand {
     /// Whether it is that of a switch channel's group.
     #[must_use]
     pub fn is_switch(&self) -> bool {
-        matches!(self.place, Where::Switch(_))
+        self.place.switch().is_some()
     }
 }
 
@@ -185,6 +185,15 @@ pub enum Where {
 }
 
 impl Where {
+    /// The switch channel, if it is that of a group.
+    #[must_use]
+    pub fn switch(self) -> Option<ChannelId> {
+        match self {
+            Where::Switch(channel) => Some(channel),
+            Where::Local | Where::Remote(_) => None,
+        }
+    }
+
     /// The peer, if it is a peer's.
     #[must_use]
     pub fn peer(self) -> Option<RankId> {

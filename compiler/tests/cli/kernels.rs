@@ -36,6 +36,24 @@ fn kernels_are_written_for_a_network_or_without() {
     assert!(!(source + &header).to_lowercase().contains("nvshmem"));
 }
 
+/// NVSHMEM launches a kernel on all ranks, so a rank without blocks is refused there.
+#[test]
+fn over_a_network_every_rank_has_a_block() {
+    let text = "\
+collective pass(ranks: int) { input[1]; output[1]; }
+program first_two(ranks: int = 3) {
+    collective pass(ranks);
+    channel ahead = port(1 - rank % 2);
+    if rank < 2 { block main { signal ahead; wait ahead; } }
+}
+";
+    let folder = Folder::with("a.ccl", text);
+    ends(folder.cclc("build a.ccl --emit cuda=k.cu"), 0);
+    let run = ends(folder.cclc("build a.ccl --emit cuda=n.cu --target nvshmem"), 1);
+    says(&run.stderr, &["E0813", "rank 2 has no thread block", "on all ranks together"]);
+    assert!(!folder.path("n.cu").exists());
+}
+
 /// A native algorithm of MSCCL++ is written to a file of its own, in which no placeholder is left.
 #[test]
 fn kernels_can_be_a_native_algorithm() {
@@ -44,7 +62,8 @@ fn kernels_can_be_a_native_algorithm() {
     assert_eq!(folder.names(), ["a.ccl", "ccl_device.cuh", "k.cu", "k.h", "k_mscclpp.cu"]);
     let native = folder.read("k_mscclpp.cu");
     says(&native, &["#include \"k.cu\"", "PYBIND11_MODULE(k_mscclpp, ", "\"k\", \"allgather\","]);
-    says(&native, &["context->message_bytes = output_bytes;", "OutOfPlace"]);
+    // Two chunks of a byte, of which one is a rank's input.
+    says(&native, &["1u, 9223372036854775807u, mscclpp::CollectiveBufferMode::OutOfPlace"]);
     assert!(!native.contains('@'), "{native}");
     let file = manifest("../stdlib/ccl/algorithms/allreduce_nvls.ccl");
     let words = format!("build {} --emit cuda=n.cu --target mscclpp@0.9", file.display());

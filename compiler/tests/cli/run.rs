@@ -3,6 +3,23 @@
 use super::{Folder, GOOD, ends, manifest, says};
 use serde_json::Value;
 
+/// What a program's kernels refuse when they are launched is not run either.
+#[test]
+fn kernels_refuse_some_types_and_operations() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let switch = manifest("../stdlib/ccl/algorithms/allreduce_nvls.ccl");
+    let mixed = manifest("tests/kernels/native/largest.ccl");
+    let run = |file: &std::path::Path, more: &str, status| {
+        let words = format!("run {} -D ranks=2 --schedules 2 {more}", file.display());
+        ends(folder.cclc(&words), status).stderr
+    };
+    says(&run(&switch, "--target cuda --type u8", 2), &["`--type u8`", "single bytes"]);
+    says(&run(&switch, "--target cuda --op max", 2), &["`--op max`", "no minimum or maximum"]);
+    run(&switch, "--target cuda --op max --type f16", 0);
+    says(&run(&mixed, "--target cuda --op sum", 2), &["`--op sum`", "operation only"]);
+    run(&mixed, "--target cuda", 0);
+}
+
 /// The command that editors run, and the output that they show.
 #[test]
 fn a_program_is_run_as_editors_do() {

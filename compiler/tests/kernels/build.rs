@@ -54,6 +54,33 @@ pub(crate) fn build(subject: &Subject, proof: Proof) -> Result<Built, String> {
     Ok(Built { folder, packets })
 }
 
+/// Compiles a program's kernels as a native algorithm of MSCCL++, over a stand-in for the library, together with a C++ file
+/// of the folder `native` that launches it.
+pub(crate) fn compile_native(subject: &Subject, file: &str) -> Result<(TempDir, PathBuf), String> {
+    let (kernels, files) = lower(subject, Proof::Needed, "program")?;
+    let native = driver::write_native(&kernels, &files, "program").ok_or("it has switches")?;
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    for (name, text) in [
+        ("program.cu", &files.source),
+        ("program.h", &files.header),
+        (cuda::DEVICE_HEADER, &files.device),
+        ("program_mscclpp.cu", &native),
+    ] {
+        fs::write(folder.path().join(name), text).map_err(|error| error.to_string())?;
+    }
+    let machine = ADDRESS_MACHINE.as_ref().map_err(Clone::clone)?.path().join("cpu.o");
+    let made = folder.path().join("native");
+    let mut compiler = Sanitizer::Address.compiler();
+    compiler
+        .args(["-DCCL_TYPES=1", "-I"])
+        .arg(folder.path())
+        .arg("-I")
+        .arg(self::kernels("native"));
+    compiler.arg(self::kernels("native").join(file)).arg(machine).arg("-o").arg(&made);
+    done(&mut compiler)?;
+    Ok((folder, made))
+}
+
 fn lower(subject: &Subject, proof: Proof, name: &str) -> Result<(Kernels, cuda::Files), String> {
     let mut sources = SourceMap::default();
     let main = sources.add(subject.file.clone(), subject.text.clone());

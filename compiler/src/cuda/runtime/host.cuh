@@ -160,6 +160,15 @@ template <class P, class E> struct Program {
     int device;
     const void *fitting;  // the last kernel that was found to fit the device
 
+    // Of a rank that there is not: 0.
+    static size_t input_bytes(int rank, size_t message_bytes) {
+        const bool is_there = rank >= 0 && (uint32_t)rank < P::ranks;
+        return is_there ? message_bytes / P::message_chunks * P::input_chunks((uint32_t)rank) : 0;
+    }
+    static size_t output_bytes(int rank, size_t message_bytes) {
+        const bool is_there = rank >= 0 && (uint32_t)rank < P::ranks;
+        return is_there ? message_bytes / P::message_chunks * P::output_chunks((uint32_t)rank) : 0;
+    }
     static size_t half_bytes(size_t message_bytes) {
         size_t bytes = message_bytes / P::message_chunks * P::scratch_chunks * (P::packets ? 2 : 1);
         return (bytes + 255) / 256 * 256;
@@ -170,9 +179,11 @@ template <class P, class E> struct Program {
 
     static size_t sync_bytes() { return Words<P>::count * sizeof(Word); }
 
-    static ccl_status create(Program **made, const ccl_setup *setup) {
-        if (!made || !setup || !setup->exchange || !setup->memory.sync) return CCL_BAD_ARGUMENT;
+    // With `is_new` unset, scratch and sync memory are those of a program of the same size, which goes on.
+    static ccl_status create(Program **made, const ccl_setup *setup, bool is_new = true) {
+        if (!made) return CCL_BAD_ARGUMENT;
         *made = nullptr;
+        if (!setup || !setup->exchange || !setup->memory.sync) return CCL_BAD_ARGUMENT;
         if (setup->rank < 0 || (uint32_t)setup->rank >= P::ranks) return CCL_BAD_RANK;
 #if defined(CCL_NVSHMEM) && defined(__CUDACC__)
         if (setup->rank != nvshmem_my_pe()) return CCL_BAD_RANK;
@@ -182,7 +193,7 @@ template <class P, class E> struct Program {
         if (status != CCL_OK) return status;
         Program *program = new (std::nothrow) Program;
         if (!program) return CCL_OUT_OF_MEMORY;
-        status = program->prepare(*setup);
+        status = program->prepare(*setup, is_new);
         if (status != CCL_OK) {
             delete program;
             return status;
@@ -230,6 +241,7 @@ template <class P, class E> struct Program {
     static ccl_status check_size(size_t bytes, ccl_packet packet) {
         if (bytes < P::least_bytes || bytes > P::most_bytes) return CCL_BAD_SIZE;
         if (packet != CCL_LL16 && packet != CCL_LL8) return CCL_BAD_ARGUMENT;
+        if (P::packets && !(CCL_PACKETS >> packet & 1)) return CCL_BAD_ARGUMENT;
         size_t grain = P::groups > 0 ? 16 : !P::packets ? 1 : packet == CCL_LL16 ? 8 : 4;
         return bytes % (grain * P::message_chunks) != 0 ? CCL_BAD_SIZE : CCL_OK;
     }
@@ -246,8 +258,7 @@ template <class P, class E> struct Program {
     }
     static ccl_status check_memory(const ccl_setup &setup) {
         const ccl_memory &memory = setup.memory;
-        const size_t chunk = setup.message_bytes / P::message_chunks;
-        const size_t input = chunk * P::input_chunks((uint32_t)setup.rank), output = chunk * P::output_chunks((uint32_t)setup.rank);
+        const size_t input = input_bytes(setup.rank, setup.message_bytes), output = output_bytes(setup.rank, setup.message_bytes);
         const bool input_needed = input > 0 && !P::input_in_output, output_needed = output > 0 && !P::output_in_input;
         if ((input_needed && !memory.input) || (output_needed && !memory.output)) return CCL_BAD_ARGUMENT;
         if (scratch_bytes(setup.message_bytes) > 0 && !memory.scratch) return CCL_BAD_ARGUMENT;
@@ -258,7 +269,7 @@ template <class P, class E> struct Program {
         if (((uintptr_t)memory.input | (uintptr_t)memory.output | (uintptr_t)memory.scratch | (uintptr_t)memory.sync) % 16)
             return CCL_BAD_ALIGNMENT;
         const char *in = (const char *)memory.input, *out = (const char *)memory.output;
-        const size_t offset = chunk * P::inner_offset((uint32_t)setup.rank);
+        const size_t offset = setup.message_bytes / P::message_chunks * P::inner_offset((uint32_t)setup.rank);
         if (P::input_in_output) return in && in != out + offset ? CCL_BAD_POINTER : CCL_OK;
         if (P::output_in_input) return out && out != in + offset ? CCL_BAD_POINTER : CCL_OK;
         return in < out + output && out < in + input ? CCL_BAD_POINTER : CCL_OK;
@@ -300,7 +311,7 @@ template <class P, class E> struct Program {
         if (semaphores > 0) writer.write((Word *)setup.memory.sync + Words<P>::released, values, semaphores * sizeof(Word));
         return writer.done();
     }
-    ccl_status prepare(const ccl_setup &setup) {
+    ccl_status prepare(const ccl_setup &setup, bool is_new) {
         message_bytes = setup.message_bytes;
         packet = setup.packet;
         fitting = nullptr;
@@ -311,7 +322,7 @@ template <class P, class E> struct Program {
         arguments.half = half_bytes(message_bytes);
         uint32_t groups = P::groups;
         for (uint32_t g = 0; g < groups; ++g) arguments.multicast[g] = (Multicast)setup.multicast[g];
-        if (!begin(setup)) return CCL_DEVICE_ERROR;
+        if (is_new && !begin(setup)) return CCL_DEVICE_ERROR;
         ccl_memory all[P::ranks] = {};
         if (setup.exchange(setup.context, &setup.memory, all) != 0) return CCL_EXCHANGE_FAILED;
         all[arguments.rank] = setup.memory;

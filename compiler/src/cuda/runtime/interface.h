@@ -59,12 +59,12 @@ typedef struct ccl_setup {
 static inline const char *ccl_text(ccl_status status) {
     switch (status) {
     case CCL_OK: return "no error";
-    case CCL_BAD_ARGUMENT: return "a required pointer is null, or the form of packets is unknown";
+    case CCL_BAD_ARGUMENT: return "a required pointer is null, or the form of packets is unknown or was not compiled";
     case CCL_BAD_RANK: return "the program has no such rank";
     case CCL_BAD_SIZE: return "the program does not serve this message size";
     case CCL_BAD_ALIGNMENT: return "memory does not begin at a multiple of 16 bytes";
     case CCL_BAD_POINTER: return "input and output are not placed as the program requires";
-    case CCL_BAD_TYPE: return "a chunk is not a whole number of elements, or the type does not support this operation";
+    case CCL_BAD_TYPE: return "a chunk is not a whole number of elements, or the type does not support this operation, or they were not compiled";
     case CCL_BAD_OPERATION: return "the program does not support this operation";
     case CCL_TOO_FEW_SMS: return "the device cannot run all thread blocks at once";
     case CCL_EXCHANGE_FAILED: return "the exchange of pointers failed, or left out one that the program needs";

@@ -1,0 +1,2 @@
+#pragma once
+#include "../stand_in.hpp"
