@@ -28,11 +28,7 @@ pub fn document(analysis: &Analysis<'_>) -> Vec<DocumentSymbol> {
 #[must_use]
 pub fn workspace(snapshot: &Snapshot, query: &str) -> Vec<SymbolInformation> {
     let mut found = Vec::new();
-    let mut urls: Vec<Url> = snapshot.open.keys().cloned().collect();
-    urls.extend(snapshot.files().iter().filter_map(|name| snapshot.workspace.url(name)));
-    urls.sort();
-    urls.dedup();
-    for url in urls {
+    for url in snapshot.files().iter().filter_map(|name| snapshot.url(name)) {
         let analysis = snapshot.analysis(&url);
         for symbol in document(&analysis) {
             let named = symbol.name != UNNAMED;
