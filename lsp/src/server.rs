@@ -19,6 +19,7 @@ use crate::features::{
 use crate::parent;
 use crate::publisher::{Publisher, Stage};
 use crate::sequencer::{Exit, Sequencer};
+use crate::settings::Settings;
 use crate::text::Encoding;
 use crate::workspace::Workspace;
 use capabilities::{Abilities, capabilities, folders};
@@ -68,6 +69,8 @@ struct Session {
     actor: Handle,
     publisher: Publisher,
     abilities: Abilities,
+    /// The settings that came with `initialize`; they apply where later ones say nothing.
+    initial: Settings,
     /// What is wrong with the settings that were sent last; each message is shown once.
     wrong: Mutex<Vec<String>>,
 }
@@ -156,7 +159,7 @@ impl LanguageServer for Ccl {
         let abilities = Abilities::of(&params);
         let workspace = Workspace::new(folders(&params));
         let sent = params.initialization_options.unwrap_or_default();
-        let (settings, wrong) = configured::read(&sent);
+        let (settings, wrong) = configured::read(Settings::default(), &sent);
         if let Some(editor) = params.process_id {
             let exit = self.exit.clone();
             let gone = parent::gone(editor);
@@ -168,9 +171,9 @@ impl LanguageServer for Ccl {
         let notifier = client::notifier(self.client.clone(), abilities);
         let (publisher, work) = Publisher::new(notifier, abilities.pulls);
         tokio::spawn(work.run());
-        let actor = actor::start(workspace, encoding, settings, publisher.clone());
-        let wrong = Mutex::new(wrong);
-        let _ = self.session.set(Session { actor, publisher, abilities, wrong });
+        let actor = actor::start(workspace, encoding, settings.clone(), publisher.clone());
+        let (initial, wrong) = (settings, Mutex::new(wrong));
+        let _ = self.session.set(Session { actor, publisher, abilities, initial, wrong });
         Ok(lsp::InitializeResult {
             capabilities: capabilities(encoding, abilities.pulls),
             server_info: Some(lsp::ServerInfo {
@@ -213,14 +216,13 @@ impl LanguageServer for Ccl {
     }
 
     async fn did_change_configuration(&self, params: lsp::DidChangeConfigurationParams) {
-        let (settings, wrong) = configured::read(&params.settings);
-        if let Some(session) = self.session.get() {
-            let mut said = session.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-            let new = wrong.iter().filter(|why| !said.contains(why));
-            new.for_each(|why| session.publisher.say(client::of_settings(why)));
-            *said = wrong;
-        }
-        self.tell(Command::Configure(settings));
+        let Some(session) = self.session.get() else { return };
+        let (settings, wrong) = configured::read(session.initial.clone(), &params.settings);
+        let mut said = session.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = wrong.iter().filter(|why| !said.contains(why));
+        new.for_each(|why| session.publisher.say(client::of_settings(why)));
+        *said = wrong;
+        session.actor.send(Command::Configure(settings));
     }
 
     async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {

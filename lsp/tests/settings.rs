@@ -68,6 +68,25 @@ fn what_is_wrong_with_settings_is_said_once_and_the_rest_counts() {
     client.finish();
 }
 
+/// Many clients send their settings right after `initialized`, whether there are any or not.
+#[test]
+fn what_is_set_first_counts_where_later_settings_say_nothing() {
+    let mut client = Client::bare();
+    client.initialize_with(None, json!({}), json!({"parameters": {"ranks": 8}}));
+    client.open(URI, GATHER);
+    assert_eq!(client.settled(URI, 1), [] as [Value; 0]);
+    for nothing in [json!(null), json!({}), json!({"ccl": {}}), json!({"ccl": {"sms": 64}})] {
+        configure(&mut client, nothing.clone());
+        assert!(size(&mut client).starts_with("8 ranks"), "{nothing}");
+    }
+    for (parameters, ranks) in [(json!({"ranks": 6}), 6), (json!({}), 4), (json!([]), 4)] {
+        configure(&mut client, json!({"ccl": {"parameters": parameters}}));
+        assert!(size(&mut client).starts_with(&format!("{ranks} ranks")), "{parameters}");
+    }
+    client.settled_silently();
+    client.finish();
+}
+
 #[test]
 fn a_parameter_that_no_program_has_is_led_to_the_one_that_is_meant() {
     let mut client = Client::bare();
