@@ -4,7 +4,7 @@
 //! stands for, a line that introduces it, and its documentation.
 
 use crate::analysis::{Analysis, Semantics, Spot};
-use crate::database::{self, Parsed};
+use crate::database::{self, Parsed, Resolved};
 use compiler::resolve::program::{Frame, Parameter, Program, Type, Unit};
 use compiler::source::{FileId, Span};
 use compiler::syntax;
@@ -152,6 +152,24 @@ pub fn definition(semantics: &Semantics<'_>, at: Span) -> Option<Span> {
     let uses = &semantics.resolved.uses.definitions;
     let used = uses.iter().find(|(place, _)| *place == at).map(|(_, definition)| *definition);
     used.or_else(|| declared(&semantics.resolved.unit, at).map(|_| at))
+}
+
+/// Where the function, procedure or collective is declared that has this name in the file, which may import it.
+#[must_use]
+pub fn callable(semantics: &Semantics<'_>, name: &str) -> Option<Span> {
+    let Resolved { unit, uses, sources, .. } = &*semantics.resolved;
+    let functions = unit.functions.iter().map(|row| (&row.name, row.span));
+    let procedures = unit.procedures.iter().map(|row| (&row.name, row.span));
+    let collectives = unit.collectives.iter().map(|row| (&row.name, row.span));
+    let mut own = functions.chain(procedures).chain(collectives);
+    let own = own.find(|(text, span)| *text == name && span.file == FileId(0)).map(|(_, at)| at);
+    let named =
+        |(place, _): &&(Span, Span)| place.file == FileId(0) && sources.slice(*place) == name;
+    let used = uses.definitions.iter().filter(named).map(|(_, definition)| *definition);
+    own.into_iter().chain(used).find(|at| {
+        use Declared::{Collective, Function, Procedure};
+        matches!(declared(unit, *at), Some(Function(..) | Procedure(..) | Collective(..)))
+    })
 }
 
 /// The text of a span as its author wrote it, on one line.

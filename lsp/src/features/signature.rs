@@ -13,14 +13,17 @@ use lsp_types::{
     Documentation, ParameterInformation, ParameterLabel, SignatureHelp, SignatureInformation,
 };
 
+/// Stands for any number of further parameters.
+const MORE: &str = "..";
+
 /// The parameters of the builtin functions and methods.
 const BUILTIN: &[(&str, &[&str])] = &[
     ("memory", &["peer: rank"]),
     ("port", &["peer: rank"]),
     ("switch", &["ranks: rank[]", "buffer: buffer"]),
     ("rank_at", &["node: int", "local_rank: int"]),
-    ("min", &["a: int", "b: int"]),
-    ("max", &["a: int", "b: int"]),
+    ("min", &["a: int", "b: int", MORE]),
+    ("max", &["a: int", "b: int", MORE]),
     ("abs", &["a: int"]),
     ("begun", &["of: rank"]),
     ("position", &["value"]),
@@ -77,7 +80,9 @@ fn taken<'t>(
     let call = call(before)?;
     let unit = &semantics.resolved.unit;
     let written = |span: Span| declared::written(analysis, semantics, span);
-    let definition = declared::definition(semantics, semantics.place(call.name.span));
+    // A call whose arguments end with a comma is not in the tree.
+    let definition = declared::definition(semantics, semantics.place(call.name.span))
+        .or_else(|| declared::callable(semantics, call.name.text));
     let declared = definition.and_then(|at| declared::declared(unit, at));
     let texts = |list: &[Parameter]| -> Vec<String> {
         list.iter().map(|one| declared::parameter(one, &written)).collect()
@@ -161,7 +166,10 @@ impl Call<'_> {
     fn active(&self, parameters: &[String]) -> u32 {
         let named =
             self.named.and_then(|name| parameters.iter().position(|text| name_of(text) == name));
-        named.unwrap_or(self.position) as u32
+        let last = parameters.len().saturating_sub(1);
+        let most =
+            if parameters.last().is_some_and(|text| text == MORE) { last } else { usize::MAX };
+        named.unwrap_or(self.position).min(most) as u32
     }
 }
 
