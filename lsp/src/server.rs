@@ -5,6 +5,7 @@
 
 mod capabilities;
 mod client;
+pub(crate) mod introduction;
 mod sent_tokens;
 pub(crate) mod reader;
 
@@ -20,7 +21,6 @@ use crate::parent;
 use crate::publisher::{Publisher, Stage};
 use crate::sequencer::{Exit, Sequencer};
 use crate::settings::Settings;
-use crate::text::Encoding;
 use crate::workspace::Workspace;
 use capabilities::{Abilities, capabilities, folders};
 use lsp_types as lsp;
@@ -153,10 +153,8 @@ fn failed(why: String) -> Error {
 #[tower_lsp::async_trait]
 impl LanguageServer for Ccl {
     async fn initialize(&self, params: lsp::InitializeParams) -> Result<lsp::InitializeResult> {
-        let general = params.capabilities.general.as_ref();
-        let offered = general.and_then(|general| general.position_encodings.as_deref());
-        let encoding = Encoding::negotiated(offered);
-        let abilities = Abilities::of(&params);
+        let can = params.capabilities.experimental.as_ref();
+        let abilities = can.map(Abilities::of).unwrap_or_default();
         let workspace = Workspace::new(folders(&params));
         let sent = params.initialization_options.unwrap_or_default();
         let (settings, wrong) = configured::read(Settings::default(), &sent);
@@ -171,11 +169,12 @@ impl LanguageServer for Ccl {
         let notifier = client::notifier(self.client.clone(), abilities);
         let (publisher, work) = Publisher::new(notifier, abilities.pulls);
         tokio::spawn(work.run());
-        let actor = actor::start(workspace, encoding, settings.clone(), publisher.clone());
+        let actor =
+            actor::start(workspace, abilities.encoding, settings.clone(), publisher.clone());
         let (initial, wrong) = (settings, Mutex::new(wrong));
         let _ = self.session.set(Session { actor, publisher, abilities, initial, wrong });
         Ok(lsp::InitializeResult {
-            capabilities: capabilities(encoding, abilities.pulls),
+            capabilities: capabilities(abilities),
             server_info: Some(lsp::ServerInfo {
                 name: "ccl-lsp".to_owned(),
                 version: Some(env!("CARGO_PKG_VERSION").to_owned()),
