@@ -80,6 +80,10 @@ impl Ccl {
         Ccl { client, exit, session: OnceLock::new(), sent_tokens: SentTokens::default() }
     }
 
+    fn abilities(&self) -> Abilities {
+        self.session.get().map(|session| session.abilities).unwrap_or_default()
+    }
+
     fn tell(&self, command: Command) {
         if let Some(session) = self.session.get() {
             session.actor.send(command);
@@ -255,6 +259,9 @@ impl LanguageServer for Ccl {
         &self,
         params: lsp::CodeActionParams,
     ) -> Result<Option<lsp::CodeActionResponse>> {
+        if !self.abilities().actions {
+            return Ok(None);
+        }
         let (url, range) = (params.text_document.uri, params.range);
         let file = url.clone();
         let answer = move |snapshot: &Snapshot, publisher: &Publisher| {
@@ -329,7 +336,7 @@ impl LanguageServer for Ccl {
 
     async fn rename(&self, params: lsp::RenameParams) -> Result<Option<lsp::WorkspaceEdit>> {
         let new = params.new_name;
-        let versioned = self.session.get().is_some_and(|session| session.abilities.versions);
+        let versioned = self.abilities().versions;
         let edit = self.place(params.text_document_position, move |snapshot, url, position| {
             rename::rename(snapshot, url, position, &new, versioned)
         });
@@ -340,12 +347,12 @@ impl LanguageServer for Ccl {
         &self,
         params: lsp::CompletionParams,
     ) -> Result<Option<lsp::CompletionResponse>> {
-        let can = self.session.get().map(|session| session.abilities).unwrap_or_default();
+        let can = self.abilities();
         self.place(params.text_document_position, move |snapshot, url, position| {
             let analysis = snapshot.analysis(url);
             let items = completion::completions(&analysis, analysis.lines.offset(position));
             let items = if can.snippets { items } else { completion::plain(items) };
-            let items = if can.markdown { items } else { completion::unmarked(items) };
+            let items = if can.markdown.completions { items } else { completion::unmarked(items) };
             Some(lsp::CompletionResponse::Array(items))
         })
         .await
@@ -355,9 +362,11 @@ impl LanguageServer for Ccl {
         &self,
         params: lsp::SignatureHelpParams,
     ) -> Result<Option<lsp::SignatureHelp>> {
-        self.place(params.text_document_position_params, |snapshot, url, position| {
+        let marked = self.abilities().markdown.signatures;
+        self.place(params.text_document_position_params, move |snapshot, url, position| {
             let analysis = snapshot.analysis(url);
-            signature::help(&analysis, analysis.lines.offset(position))
+            let help = signature::help(&analysis, analysis.lines.offset(position))?;
+            Some(if marked { help } else { signature::unmarked(help) })
         })
         .await
     }
@@ -414,9 +423,11 @@ impl LanguageServer for Ccl {
     }
 
     async fn hover(&self, params: lsp::HoverParams) -> Result<Option<lsp::Hover>> {
-        self.place(params.text_document_position_params, |snapshot, url, position| {
+        let marked = self.abilities().markdown.hovers;
+        self.place(params.text_document_position_params, move |snapshot, url, position| {
             let analysis = snapshot.analysis(url);
-            hover::hover(&analysis, analysis.lines.offset(position))
+            let hover = hover::hover(&analysis, analysis.lines.offset(position))?;
+            Some(if marked { hover } else { hover::unmarked(hover) })
         })
         .await
     }
@@ -477,8 +488,13 @@ impl LanguageServer for Ccl {
         &self,
         params: lsp::DocumentSymbolParams,
     ) -> Result<Option<lsp::DocumentSymbolResponse>> {
-        let symbols = self.about(params.text_document.uri, symbols::document).await?;
-        Ok(Some(lsp::DocumentSymbolResponse::Nested(symbols)))
+        let url = params.text_document.uri;
+        let symbols = self.about(url.clone(), symbols::document).await?;
+        Ok(Some(if self.abilities().nested {
+            lsp::DocumentSymbolResponse::Nested(symbols)
+        } else {
+            lsp::DocumentSymbolResponse::Flat(symbols::flattened(&url, symbols))
+        }))
     }
 
     async fn symbol(

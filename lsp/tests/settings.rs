@@ -5,7 +5,7 @@
 #[path = "support/client.rs"]
 mod client;
 
-use client::Client;
+use client::{Client, accepting_edits};
 use serde_json::{Value, json};
 
 const URI: &str = "untitled:Untitled-1";
@@ -146,7 +146,7 @@ fn a_limit_is_raised_by_the_setting_that_an_editor_has() {
 
 /// The findings in a comment above a program: columns, message, and the fix.
 fn of_comment(comment: &str) -> Vec<(u64, u64, String, Option<String>)> {
-    let mut client = Client::new(None, json!({}));
+    let mut client = Client::new(None, accepting_edits());
     let text = GATHER.replacen("program", &format!("{comment}\nprogram"), 1);
     client.open(URI, &text);
     let found = client.settled(URI, 1);

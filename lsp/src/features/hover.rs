@@ -4,6 +4,7 @@
 use crate::analysis::{Analysis, Part, Semantics};
 use crate::concrete::{self, Concrete};
 use crate::declared::{self, Declared};
+use crate::features::plain;
 use crate::nodes::Node;
 use crate::operations::{self, Done, counted};
 use crate::typed;
@@ -34,6 +35,19 @@ pub fn hover(analysis: &Analysis<'_>, offset: u32) -> Option<Hover> {
         contents: HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value }),
         range: Some(analysis.lines.range(part.range(word.span))),
     })
+}
+
+/// The same text for a client that shows it as plain text.
+#[must_use]
+pub fn unmarked(hover: Hover) -> Hover {
+    match hover.contents {
+        HoverContents::Markup(MarkupContent { value, .. }) => {
+            let value = plain::plain(&value);
+            let contents = MarkupContent { kind: MarkupKind::PlainText, value };
+            Hover { contents: HoverContents::Markup(contents), ..hover }
+        }
+        HoverContents::Scalar(_) | HoverContents::Array(_) => hover,
+    }
 }
 
 /// The token under the cursor.

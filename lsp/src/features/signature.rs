@@ -6,11 +6,13 @@
 
 use crate::analysis::{Analysis, Part, Semantics};
 use crate::declared::{self, Declared};
+use crate::features::plain;
 use compiler::resolve::program::Parameter;
 use compiler::source::{FileId, Span};
 use compiler::syntax::token::{Kind, Token, tokens};
 use lsp_types::{
-    Documentation, ParameterInformation, ParameterLabel, SignatureHelp, SignatureInformation,
+    Documentation, MarkupContent, MarkupKind, ParameterInformation, ParameterLabel, SignatureHelp,
+    SignatureInformation,
 };
 
 /// Stands for any number of further parameters.
@@ -53,13 +55,28 @@ pub fn help(analysis: &Analysis<'_>, offset: u32) -> Option<SignatureHelp> {
     Some(SignatureHelp {
         signatures: vec![SignatureInformation {
             label,
-            documentation: documentation.map(Documentation::String),
+            documentation: documentation.map(|value| {
+                Documentation::MarkupContent(MarkupContent { kind: MarkupKind::Markdown, value })
+            }),
             parameters: Some(parameters.into_iter().map(information).collect()),
             active_parameter: Some(active),
         }],
         active_signature: Some(0),
         active_parameter: Some(active),
     })
+}
+
+/// The same signature for a client that shows documentation as plain text.
+#[must_use]
+pub fn unmarked(mut help: SignatureHelp) -> SignatureHelp {
+    for signature in &mut help.signatures {
+        if let Some(Documentation::MarkupContent(MarkupContent { value, .. })) =
+            &signature.documentation
+        {
+            signature.documentation = Some(Documentation::String(plain::plain(value)));
+        }
+    }
+    help
 }
 
 /// The call at the end of some tokens, and what it takes.

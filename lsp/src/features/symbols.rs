@@ -33,14 +33,27 @@ pub fn workspace(snapshot: &Snapshot, query: &str) -> Vec<SymbolInformation> {
         for symbol in document(&analysis) {
             let named = symbol.name != UNNAMED;
             if found.len() < MAX_FOUND && named && has_letters(&symbol.name, query) {
-                found.push(flat(&url, symbol));
+                found.push(flat(&url, symbol, None));
             }
         }
     }
     found
 }
 
-fn flat(url: &Url, symbol: DocumentSymbol) -> SymbolInformation {
+/// The symbols of a file for a client that shows no tree: each with the name of the one that contains it.
+#[must_use]
+pub fn flattened(url: &Url, symbols: Vec<DocumentSymbol>) -> Vec<SymbolInformation> {
+    let mut all = Vec::new();
+    for mut symbol in symbols {
+        let inner = symbol.children.take().unwrap_or_default();
+        let outer = symbol.name.clone();
+        all.push(flat(url, symbol, None));
+        all.extend(inner.into_iter().map(|symbol| flat(url, symbol, Some(outer.clone()))));
+    }
+    all
+}
+
+fn flat(url: &Url, symbol: DocumentSymbol, container_name: Option<String>) -> SymbolInformation {
     #[expect(deprecated, reason = "the field has no other way to be left out")]
     SymbolInformation {
         name: symbol.name,
@@ -48,7 +61,7 @@ fn flat(url: &Url, symbol: DocumentSymbol) -> SymbolInformation {
         tags: None,
         deprecated: None,
         location: Location::new(url.clone(), symbol.selection_range),
-        container_name: None,
+        container_name,
     }
 }
 

@@ -26,14 +26,26 @@ pub(super) struct Abilities {
     pub(super) watches: bool,
     /// It supports snippets.
     pub(super) snippets: bool,
-    /// It shows the documentation of completion items as Markdown.
-    pub(super) markdown: bool,
+    /// Where it shows Markdown.
+    pub(super) markdown: Markdown,
+    /// It accepts actions that are edits, rather than commands.
+    pub(super) actions: bool,
+    /// It shows the symbols of a file as a tree.
+    pub(super) nested: bool,
     /// It supports edits of specific versions of files.
     pub(super) versions: bool,
     /// It shows the progress of long operations.
     pub(super) progress: bool,
     /// What it can be asked to request again.
     pub(super) refreshes: Refreshes,
+}
+
+/// Where a client shows Markdown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Markdown {
+    pub(super) completions: bool,
+    pub(super) hovers: bool,
+    pub(super) signatures: bool,
 }
 
 /// What a client can be asked to request again.
@@ -48,20 +60,32 @@ pub(super) struct Refreshes {
 impl Abilities {
     /// Reads the capabilities that a client sends.
     pub(super) fn of(sent: &Value) -> Abilities {
-        let item = "/textDocument/completion/completionItem";
         Abilities {
             encoding: if lists(sent, "/general/positionEncodings", "utf-8") {
                 Encoding::Utf8
             } else {
                 Encoding::Utf16
             },
-            markdown: lists(sent, &format!("{item}/documentationFormat"), "markdown"),
+            markdown: Markdown::of(sent),
+            actions: has(sent, "/textDocument/codeAction/codeActionLiteralSupport"),
+            nested: can(sent, "/textDocument/documentSymbol/hierarchicalDocumentSymbolSupport"),
             pulls: has(sent, "/textDocument/diagnostic"),
             watches: can(sent, "/workspace/didChangeWatchedFiles/dynamicRegistration"),
-            snippets: can(sent, &format!("{item}/snippetSupport")),
+            snippets: can(sent, "/textDocument/completion/completionItem/snippetSupport"),
             versions: can(sent, "/workspace/workspaceEdit/documentChanges"),
             progress: can(sent, "/window/workDoneProgress"),
             refreshes: Refreshes::of(sent),
+        }
+    }
+}
+
+impl Markdown {
+    fn of(sent: &Value) -> Markdown {
+        let shown = |formats: &str| lists(sent, &format!("/textDocument/{formats}"), "markdown");
+        Markdown {
+            completions: shown("completion/completionItem/documentationFormat"),
+            hovers: shown("hover/contentFormat"),
+            signatures: shown("signatureHelp/signatureInformation/documentationFormat"),
         }
     }
 }
