@@ -87,7 +87,7 @@ class Server:
         self.newest = {}
         self.asked = 0
         threading.Thread(target=self.listen, daemon=True).start()
-        text = {"publishDiagnostics": {"versionSupport": True}}
+        text = {"publishDiagnostics": {"versionSupport": True}, "documentSymbol": {"hierarchicalDocumentSymbolSupport": True}}
         offered = {"textDocument": text, "general": {"positionEncodings": ["utf-16"]}}
         self.ask("initialize", {"processId": None, "rootUri": None, "capabilities": offered, "initializationOptions": settings})
         self.tell("initialized", {})

@@ -295,10 +295,12 @@ impl Actor {
             }
             Command::Close(url) => self.close(&url),
             Command::OnDisk(urls) => {
-                for url in urls.iter().filter(|url| !self.snapshot.open.contains_key(url)) {
-                    let name = self.snapshot.workspace.name(url);
-                    self.snapshot.database.refresh(&name);
-                    self.changed = true;
+                for url in urls {
+                    let name = self.snapshot.workspace.name(&url);
+                    if self.opened(&name).is_none() {
+                        self.snapshot.database.refresh(&name);
+                        self.changed = true;
+                    }
                 }
             }
             Command::Configure(settings) => {
@@ -341,16 +343,27 @@ impl Actor {
         self.recent.retain(|other| other != url);
         self.unsaid.remove(url);
         if let Some(open) = Arc::make_mut(&mut self.snapshot.open).remove(url) {
-            self.snapshot.database.refresh(&open.name);
+            match self.opened(&open.name) {
+                Some(other) => drop(self.unsaid.insert(other)),
+                None => self.snapshot.database.refresh(&open.name),
+            }
             self.analyst.forget(url);
             self.changed = true;
         }
     }
 
+    /// The URL under which a file is open: a client can open a file under several, through symbolic links.
+    fn opened(&self, name: &str) -> Option<Url> {
+        let has = |url: &&Url| self.snapshot.open.get(url).is_some_and(|open| open.name == name);
+        self.recent.iter().find(has).cloned()
+    }
+
     /// Writes the new texts to the database.
     fn tell(&mut self) {
-        for url in std::mem::take(&mut self.unsaid) {
-            if let Some(open) = self.snapshot.open.get(&url) {
+        let unsaid = std::mem::take(&mut self.unsaid);
+        // If a file is open under several URLs, the text that was changed last counts.
+        for url in self.recent.iter().rev().filter(|url| unsaid.contains(*url)) {
+            if let Some(open) = self.snapshot.open.get(url) {
                 self.snapshot.database.set_text(&open.name, Ok(open.text.clone()));
             }
         }

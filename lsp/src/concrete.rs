@@ -1,13 +1,14 @@
 //! Programs with concrete parameters: their operations, the values met on the way, and the program after the passes.
 //!
-//! In: a declaration. Out: its elaborated program, for features that show values next to the text. Programs that
-//! would take long are skipped, because a feature must answer at once.
+//! In: a declaration. Out: its elaborated program, or the values in a constant, for features that show values next to
+//! the text. Programs that would take long are skipped, because a feature must answer at once.
 
 use crate::database::{self, Configuration, Db, Declaration};
 use compiler::elaborate::observe::Observed;
 use compiler::elaborate::{self, Settings};
 use compiler::ir;
 use compiler::optimize::{self, Stage, replicate};
+use compiler::resolve::index::EntryKind;
 use std::sync::Arc;
 
 /// Values are shown only for programs with at most this many operations.
@@ -15,6 +16,15 @@ const MAX_OPERATIONS: u64 = 1 << 14;
 
 /// The most evaluation steps for such a program, however few operations result from them.
 const MAX_STEPS: u64 = 1 << 18;
+
+/// What is added to the text of a constant: a program that uses it, since nothing else is evaluated.
+fn using(constant: &str) -> String {
+    format!(
+        "use std::collectives::unchecked as _unchecked;
+program _use(ranks: int = 1) {{ collective _unchecked(ranks); let _value = {constant}; }}
+"
+    )
+}
 
 /// An elaborated program; places are those of the excerpt.
 #[derive(Debug, Default)]
@@ -25,10 +35,29 @@ pub struct Concrete {
     pub observed: Observed,
 }
 
-/// Elaborates a program, if the declaration is a program without errors.
+/// Elaborates a program, or evaluates a constant, if the declaration is one without errors.
 #[salsa::tracked(returns(clone), no_eq)]
 pub fn concrete<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Concrete> {
-    elaborated(db, declaration, MAX_OPERATIONS, MAX_STEPS, false).map(Arc::new).unwrap_or_default()
+    let program = elaborated(db, declaration, MAX_OPERATIONS, MAX_STEPS, false);
+    program.or_else(|| evaluated(db, declaration)).map(Arc::new).unwrap_or_default()
+}
+
+/// The values in a constant.
+fn evaluated(db: &dyn Db, declaration: Declaration<'_>) -> Option<Concrete> {
+    let names = database::names(db, declaration);
+    let [(Some(EntryKind::Constant), name)] = names.declares.as_slice() else { return None };
+    let text = database::excerpt_of(db, declaration).text.to_string() + &using(name);
+    let resolved = database::resolve(db, declaration, text.into());
+    let program = resolved.program().filter(|_| !resolved.broken)?;
+    let settings = Settings {
+        max_operations: MAX_OPERATIONS,
+        max_steps: MAX_STEPS,
+        promises: false,
+        ..Settings::default()
+    };
+    let (_, observed) = elaborate::observe(&resolved.unit, program, &settings, db.interrupt());
+    db.give_way();
+    Some(Concrete { program: None, observed })
 }
 
 /// The program, even if it has more operations than values are shown for; in that case it is not cached.

@@ -1,7 +1,7 @@
 //! Reads the editor's settings as the client sends them.
 //!
 //! In: JSON from a client, either the section `ccl` or an object that contains it. Out: [`Settings`], and messages
-//! about values that cannot be used; those settings keep their defaults, and the others apply.
+//! about values that cannot be used; those settings stay as they were, and the others apply.
 
 use crate::settings::Settings;
 use compiler::diagnostic;
@@ -14,10 +14,11 @@ pub const KNOWN: [&str; 4] = ["parameters", "sms", "maxOperations", "messageByte
 /// Keys of the same section that clients use themselves.
 pub const CLIENTS: [&str; 4] = ["server", "compiler", "verifyPlans", "trace"];
 
-/// The settings that a client sends, and messages about what is wrong with them.
+/// The settings that a client sends, over those that apply where it sends none, and messages about what is wrong with
+/// them.
 #[must_use]
-pub fn read(sent: &Value) -> (Settings, Vec<String>) {
-    let mut reader = Reader { settings: Settings::default(), wrong: Vec::new() };
+pub fn read(base: Settings, sent: &Value) -> (Settings, Vec<String>) {
+    let mut reader = Reader { settings: base, wrong: Vec::new() };
     match sent.get("ccl").unwrap_or(sent) {
         Value::Null => {}
         // An empty Lua table may arrive as a list.
@@ -66,6 +67,7 @@ impl Reader {
 
     fn parameters(&mut self, value: &Value) {
         if value.as_array().is_some_and(Vec::is_empty) {
+            self.settings.parameters = BTreeMap::new();
             return;
         }
         let Value::Object(given) = value else {
@@ -152,7 +154,7 @@ mod tests {
     use super::*;
 
     fn wrong(text: &str) -> (Settings, Vec<String>) {
-        read(&serde_json::from_str(text).unwrap())
+        read(Settings::default(), &serde_json::from_str(text).unwrap())
     }
 
     #[test]

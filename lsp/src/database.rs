@@ -346,10 +346,14 @@ pub fn excerpt_of<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Ex
 #[salsa::tracked(returns(clone), no_eq)]
 pub fn resolved<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Resolved> {
     db.counts().resolved.fetch_add(1, Ordering::Relaxed);
-    let excerpt = excerpt_of(db, declaration);
+    Arc::new(resolve(db, declaration, excerpt_of(db, declaration).text.clone()))
+}
+
+/// Resolves a text in the place of a declaration; the result is not cached.
+pub fn resolve(db: &dyn Db, declaration: Declaration<'_>, text: Arc<str>) -> Resolved {
     let name = declaration.document(db).name(db);
     let mut sources = SourceMap::default();
-    let main = sources.add(&*name, excerpt.text.clone());
+    let main = sources.add(&*name, text);
     let mut read = |name: &str| db.document(name).text(db);
     let (modules, mut reports) = resolve::load(main, &mut sources, &mut read);
     let resolved = resolve::resolve_all(&modules);
@@ -357,7 +361,7 @@ pub fn resolved<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Reso
     reports.extend(resolved.reports);
     let broken = syntax || driver::has_errors(&reports);
     let (unit, uses, mentioned) = (resolved.unit, resolved.uses, resolved.mentioned);
-    Arc::new(Resolved { sources, unit, reports, uses, mentioned, broken })
+    Resolved { sources, unit, reports, uses, mentioned, broken }
 }
 
 /// The parameters that the comments above a program set.

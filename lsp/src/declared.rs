@@ -4,22 +4,22 @@
 //! stands for, a line that introduces it, and its documentation.
 
 use crate::analysis::{Analysis, Semantics, Spot};
-use crate::database::{self, Parsed};
-use compiler::resolve::program::{Frame, Parameter, Program, Type, Unit};
+use crate::database::{self, Db as _, Parsed, Resolved};
+use compiler::resolve::program::{Constant, Frame, Parameter, Program, Type, Unit};
 use compiler::source::{FileId, Span};
 use compiler::syntax;
-use compiler::syntax::ast::{self, Doc, ItemKind};
+use compiler::syntax::ast::{self, Doc, ItemKind, Name, ProgramItemKind, StmtKind};
 use compiler::table::Id as _;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug)]
 pub enum Declared<'u> {
     /// A parameter.
-    Parameter(&'u str, &'u Type),
+    Parameter(&'u Parameter),
     /// A `let` or a binder.
     Local(&'u str, &'u Type),
     /// A `let` of a file.
-    Constant(&'u str, &'u Type),
+    Constant(&'u Constant),
     /// A function.
     Function(&'u str, &'u [Parameter], &'u Type),
     /// A procedure.
@@ -42,13 +42,13 @@ pub enum Declared<'u> {
 #[must_use]
 pub fn declared(unit: &Unit, at: Span) -> Option<Declared<'_>> {
     if let Some(row) = unit.constants.iter().find(|row| row.span == at) {
-        return Some(Declared::Constant(&row.name, &row.value.ty));
+        return Some(Declared::Constant(row));
     }
     for row in unit.functions.iter() {
         if row.span == at {
             return Some(Declared::Function(&row.name, &row.parameters, &row.result));
         }
-        if let Some(local) = local(&row.frame, row.parameters.len(), at) {
+        if let Some(local) = local(&row.frame, &row.parameters, at) {
             return Some(local);
         }
     }
@@ -56,7 +56,7 @@ pub fn declared(unit: &Unit, at: Span) -> Option<Declared<'_>> {
         if row.span == at {
             return Some(Declared::Procedure(&row.name, &row.parameters));
         }
-        if let Some(local) = local(&row.frame, row.parameters.len(), at) {
+        if let Some(local) = local(&row.frame, &row.parameters, at) {
             return Some(local);
         }
     }
@@ -64,7 +64,7 @@ pub fn declared(unit: &Unit, at: Span) -> Option<Declared<'_>> {
         if row.span == at {
             return Some(Declared::Collective(&row.name, &row.parameters));
         }
-        if let Some(local) = local(&row.frame, row.parameters.len(), at) {
+        if let Some(local) = local(&row.frame, &row.parameters, at) {
             return Some(local);
         }
     }
@@ -75,7 +75,7 @@ fn in_program(program: &Program, at: Span) -> Option<Declared<'_>> {
     if program.span == at {
         return Some(Declared::Program(program));
     }
-    if let Some(local) = local(&program.frame, program.parameters.len(), at) {
+    if let Some(local) = local(&program.frame, &program.parameters, at) {
         return Some(local);
     }
     // The span of a family starts at the first word of its declaration; the span of a block is its name.
@@ -94,13 +94,10 @@ fn in_program(program: &Program, at: Span) -> Option<Declared<'_>> {
         .or_else(|| block.map(|row| Declared::Block(&row.name)))
 }
 
-fn local(frame: &Frame, parameters: usize, at: Span) -> Option<Declared<'_>> {
+fn local<'u>(frame: &'u Frame, parameters: &'u [Parameter], at: Span) -> Option<Declared<'u>> {
     let (id, local) = frame.entries().find(|(_, local)| local.span == at)?;
-    Some(if id.index() < parameters {
-        Declared::Parameter(&local.name, &local.ty)
-    } else {
-        Declared::Local(&local.name, &local.ty)
-    })
+    let parameter = parameters.get(id.index()).map(Declared::Parameter);
+    Some(parameter.unwrap_or(Declared::Local(&local.name, &local.ty)))
 }
 
 impl Declared<'_> {
@@ -108,10 +105,9 @@ impl Declared<'_> {
     #[must_use]
     pub fn introduction(&self, text: &dyn Fn(Span) -> String) -> String {
         match self {
-            Declared::Parameter(name, ty) => format!("{name}: {ty}"),
-            Declared::Local(name, ty) | Declared::Constant(name, ty) => {
-                format!("let {name}: {ty}")
-            }
+            Declared::Parameter(row) => parameter(row, text),
+            Declared::Local(name, ty) => format!("let {name}: {ty}"),
+            Declared::Constant(row) => format!("let {}: {}", row.name, row.value.ty),
             Declared::Function(name, parameters, result) => {
                 format!("fn {name}({}) -> {result}", listed(parameters, text))
             }
@@ -154,6 +150,24 @@ pub fn definition(semantics: &Semantics<'_>, at: Span) -> Option<Span> {
     used.or_else(|| declared(&semantics.resolved.unit, at).map(|_| at))
 }
 
+/// Where the function, procedure or collective is declared that has this name in the file, which may import it.
+#[must_use]
+pub fn callable(semantics: &Semantics<'_>, name: &str) -> Option<Span> {
+    let Resolved { unit, uses, sources, .. } = &*semantics.resolved;
+    let functions = unit.functions.iter().map(|row| (&row.name, row.span));
+    let procedures = unit.procedures.iter().map(|row| (&row.name, row.span));
+    let collectives = unit.collectives.iter().map(|row| (&row.name, row.span));
+    let mut own = functions.chain(procedures).chain(collectives);
+    let own = own.find(|(text, span)| *text == name && span.file == FileId(0)).map(|(_, at)| at);
+    let named =
+        |(place, _): &&(Span, Span)| place.file == FileId(0) && sources.slice(*place) == name;
+    let used = uses.definitions.iter().filter(named).map(|(_, definition)| *definition);
+    own.into_iter().chain(used).find(|at| {
+        use Declared::{Collective, Function, Procedure};
+        matches!(declared(unit, *at), Some(Function(..) | Procedure(..) | Collective(..)))
+    })
+}
+
 /// The text of a span as its author wrote it, on one line.
 #[must_use]
 pub fn written(analysis: &Analysis<'_>, semantics: &Semantics<'_>, span: Span) -> String {
@@ -185,7 +199,6 @@ pub fn documentation(
 }
 
 fn in_other(analysis: &Analysis<'_>, spot: &Spot) -> Option<String> {
-    use crate::database::Db as _;
     let document = analysis.database.document(&spot.name);
     let parts = crate::analysis::parts(analysis.database, document);
     let part = parts.iter().rfind(|part| part.start <= spot.start)?;
@@ -193,21 +206,47 @@ fn in_other(analysis: &Analysis<'_>, spot: &Spot) -> Option<String> {
     documented(&parsed.file, spot.start - part.start)
 }
 
-/// The documentation of the innermost documented declaration around an offset.
+/// The documentation of a file.
+#[must_use]
+pub fn of_file(analysis: &Analysis<'_>, name: &str) -> Option<String> {
+    let document = analysis.database.document(name);
+    let first = crate::analysis::parts(analysis.database, document).first().copied()?;
+    text_of(&analysis.parsed(first).file.docs)
+}
+
+/// The documentation of the declaration whose name begins at an offset.
 fn documented(file: &ast::File, offset: u32) -> Option<String> {
+    let is = |name: &Name| name.span.start == offset;
     let around = |span: Span| span.start <= offset && offset < span.end;
     let item = file.items.iter().find(|item| around(item.span))?;
-    match &item.kind {
-        ItemKind::Program(program) if program.name.span.start != offset => {
-            let inner = program.items.iter().find(|inner| around(inner.span))?;
-            text_of(&inner.docs)
+    let name = match &item.kind {
+        ItemKind::Use(_) => return None,
+        ItemKind::Let(row) => &row.name,
+        ItemKind::Function(row) => &row.name,
+        ItemKind::Procedure(row) => &row.name,
+        ItemKind::Collective(row) => &row.name,
+        ItemKind::Program(row) => {
+            let inner = row.items.iter().find(|inner| named(&inner.kind).is_some_and(is));
+            if let Some(inner) = inner {
+                return text_of(&inner.docs);
+            }
+            &row.name
         }
-        ItemKind::Use(_)
-        | ItemKind::Let(_)
-        | ItemKind::Function(_)
-        | ItemKind::Procedure(_)
-        | ItemKind::Collective(_)
-        | ItemKind::Program(_) => text_of(&item.docs),
+    };
+    is(name).then(|| text_of(&item.docs))?
+}
+
+/// The name that a part of a program's top level declares.
+fn named(item: &ProgramItemKind) -> Option<&Name> {
+    match item {
+        ProgramItemKind::Scratch(row) => Some(&row.name),
+        ProgramItemKind::Channel(row) => Some(&row.name),
+        ProgramItemKind::Semaphore(row) => Some(&row.name),
+        ProgramItemKind::Statement(StmtKind::Let(row)) => Some(&row.name),
+        ProgramItemKind::Statement(StmtKind::Block(row)) => Some(&row.name),
+        ProgramItemKind::Statement(_)
+        | ProgramItemKind::Implements(_)
+        | ProgramItemKind::Options(_) => None,
     }
 }
 

@@ -14,6 +14,7 @@ pub mod links;
 pub mod navigation;
 pub mod occurrences;
 pub mod partners;
+pub mod plain;
 pub mod problems;
 pub mod pull;
 pub mod rename;

@@ -9,9 +9,9 @@
 //! - A body that is not a JSON-RPC message is answered with an error whose id is null, as JSON-RPC requires.
 //! - A request whose name begins with `$/` is answered like any other unknown request; the library would not answer it.
 //! - `"params": null` is treated like missing params.
-//! - The client capability that the protocol calls `workspace.diagnostics` is renamed to `workspace.diagnostic`, as
-//!   lsp-types calls it.
+//! - Of `initialize`, only what is read is passed on ([`crate::server::introduction`]).
 
+use crate::server::introduction::readable;
 use crate::server::reader::UNREADABLE;
 use serde_json::Value;
 use std::future::{self, Future};
@@ -74,7 +74,7 @@ where
             "shutdown" => self.shut_down.store(true, Ordering::Relaxed),
             _ => {}
         }
-        let mut answer = self.inner.call(renamed(without_null(request)));
+        let mut answer = self.inner.call(introduced(without_null(request)));
         match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(done) => Box::pin(future::ready(done)),
             Poll::Pending => answer,
@@ -82,19 +82,12 @@ where
     }
 }
 
-fn renamed(request: Request) -> Request {
+fn introduced(request: Request) -> Request {
     if request.method() != "initialize" {
         return request;
     }
-    let (method, id, mut params) = request.into_parts();
-    let workspace =
-        params.as_mut().and_then(|params| params.pointer_mut("/capabilities/workspace"));
-    if let Some(Value::Object(workspace)) = workspace
-        && let Some(diagnostics) = workspace.remove("diagnostics")
-    {
-        workspace.insert("diagnostic".to_owned(), diagnostics);
-    }
-    let request = Request::build(method).params(params.unwrap_or_default());
+    let (method, id, params) = request.into_parts();
+    let request = Request::build(method).params(readable(params.unwrap_or_default()));
     match id {
         Some(id) => request.id(id).finish(),
         None => request.finish(),

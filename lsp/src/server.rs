@@ -5,6 +5,7 @@
 
 mod capabilities;
 mod client;
+pub(crate) mod introduction;
 mod sent_tokens;
 pub(crate) mod reader;
 
@@ -19,7 +20,7 @@ use crate::features::{
 use crate::parent;
 use crate::publisher::{Publisher, Stage};
 use crate::sequencer::{Exit, Sequencer};
-use crate::text::Encoding;
+use crate::settings::Settings;
 use crate::workspace::Workspace;
 use capabilities::{Abilities, capabilities, folders};
 use lsp_types as lsp;
@@ -68,6 +69,8 @@ struct Session {
     actor: Handle,
     publisher: Publisher,
     abilities: Abilities,
+    /// The settings that came with `initialize`; they apply where later ones say nothing.
+    initial: Settings,
     /// What is wrong with the settings that were sent last; each message is shown once.
     wrong: Mutex<Vec<String>>,
 }
@@ -75,6 +78,10 @@ struct Session {
 impl Ccl {
     fn new(client: Client, exit: Exit) -> Ccl {
         Ccl { client, exit, session: OnceLock::new(), sent_tokens: SentTokens::default() }
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.session.get().map(|session| session.abilities).unwrap_or_default()
     }
 
     fn tell(&self, command: Command) {
@@ -150,13 +157,11 @@ fn failed(why: String) -> Error {
 #[tower_lsp::async_trait]
 impl LanguageServer for Ccl {
     async fn initialize(&self, params: lsp::InitializeParams) -> Result<lsp::InitializeResult> {
-        let general = params.capabilities.general.as_ref();
-        let offered = general.and_then(|general| general.position_encodings.as_deref());
-        let encoding = Encoding::negotiated(offered);
-        let abilities = Abilities::of(&params);
+        let can = params.capabilities.experimental.as_ref();
+        let abilities = can.map(Abilities::of).unwrap_or_default();
         let workspace = Workspace::new(folders(&params));
         let sent = params.initialization_options.unwrap_or_default();
-        let (settings, wrong) = configured::read(&sent);
+        let (settings, wrong) = configured::read(Settings::default(), &sent);
         if let Some(editor) = params.process_id {
             let exit = self.exit.clone();
             let gone = parent::gone(editor);
@@ -168,11 +173,12 @@ impl LanguageServer for Ccl {
         let notifier = client::notifier(self.client.clone(), abilities);
         let (publisher, work) = Publisher::new(notifier, abilities.pulls);
         tokio::spawn(work.run());
-        let actor = actor::start(workspace, encoding, settings, publisher.clone());
-        let wrong = Mutex::new(wrong);
-        let _ = self.session.set(Session { actor, publisher, abilities, wrong });
+        let actor =
+            actor::start(workspace, abilities.encoding, settings.clone(), publisher.clone());
+        let (initial, wrong) = (settings, Mutex::new(wrong));
+        let _ = self.session.set(Session { actor, publisher, abilities, initial, wrong });
         Ok(lsp::InitializeResult {
-            capabilities: capabilities(encoding, abilities.pulls),
+            capabilities: capabilities(abilities),
             server_info: Some(lsp::ServerInfo {
                 name: "ccl-lsp".to_owned(),
                 version: Some(env!("CARGO_PKG_VERSION").to_owned()),
@@ -213,14 +219,13 @@ impl LanguageServer for Ccl {
     }
 
     async fn did_change_configuration(&self, params: lsp::DidChangeConfigurationParams) {
-        let (settings, wrong) = configured::read(&params.settings);
-        if let Some(session) = self.session.get() {
-            let mut said = session.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-            let new = wrong.iter().filter(|why| !said.contains(why));
-            new.for_each(|why| session.publisher.say(client::of_settings(why)));
-            *said = wrong;
-        }
-        self.tell(Command::Configure(settings));
+        let Some(session) = self.session.get() else { return };
+        let (settings, wrong) = configured::read(session.initial.clone(), &params.settings);
+        let mut said = session.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = wrong.iter().filter(|why| !said.contains(why));
+        new.for_each(|why| session.publisher.say(client::of_settings(why)));
+        *said = wrong;
+        session.actor.send(Command::Configure(settings));
     }
 
     async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {
@@ -254,6 +259,9 @@ impl LanguageServer for Ccl {
         &self,
         params: lsp::CodeActionParams,
     ) -> Result<Option<lsp::CodeActionResponse>> {
+        if !self.abilities().actions {
+            return Ok(None);
+        }
         let (url, range) = (params.text_document.uri, params.range);
         let file = url.clone();
         let answer = move |snapshot: &Snapshot, publisher: &Publisher| {
@@ -328,7 +336,7 @@ impl LanguageServer for Ccl {
 
     async fn rename(&self, params: lsp::RenameParams) -> Result<Option<lsp::WorkspaceEdit>> {
         let new = params.new_name;
-        let versioned = self.session.get().is_some_and(|session| session.abilities.versions);
+        let versioned = self.abilities().versions;
         let edit = self.place(params.text_document_position, move |snapshot, url, position| {
             rename::rename(snapshot, url, position, &new, versioned)
         });
@@ -339,12 +347,12 @@ impl LanguageServer for Ccl {
         &self,
         params: lsp::CompletionParams,
     ) -> Result<Option<lsp::CompletionResponse>> {
-        let can = self.session.get().map(|session| session.abilities).unwrap_or_default();
+        let can = self.abilities();
         self.place(params.text_document_position, move |snapshot, url, position| {
             let analysis = snapshot.analysis(url);
             let items = completion::completions(&analysis, analysis.lines.offset(position));
             let items = if can.snippets { items } else { completion::plain(items) };
-            let items = if can.markdown { items } else { completion::unmarked(items) };
+            let items = if can.markdown.completions { items } else { completion::unmarked(items) };
             Some(lsp::CompletionResponse::Array(items))
         })
         .await
@@ -354,9 +362,11 @@ impl LanguageServer for Ccl {
         &self,
         params: lsp::SignatureHelpParams,
     ) -> Result<Option<lsp::SignatureHelp>> {
-        self.place(params.text_document_position_params, |snapshot, url, position| {
+        let marked = self.abilities().markdown.signatures;
+        self.place(params.text_document_position_params, move |snapshot, url, position| {
             let analysis = snapshot.analysis(url);
-            signature::help(&analysis, analysis.lines.offset(position))
+            let help = signature::help(&analysis, analysis.lines.offset(position))?;
+            Some(if marked { help } else { signature::unmarked(help) })
         })
         .await
     }
@@ -413,9 +423,11 @@ impl LanguageServer for Ccl {
     }
 
     async fn hover(&self, params: lsp::HoverParams) -> Result<Option<lsp::Hover>> {
-        self.place(params.text_document_position_params, |snapshot, url, position| {
+        let marked = self.abilities().markdown.hovers;
+        self.place(params.text_document_position_params, move |snapshot, url, position| {
             let analysis = snapshot.analysis(url);
-            hover::hover(&analysis, analysis.lines.offset(position))
+            let hover = hover::hover(&analysis, analysis.lines.offset(position))?;
+            Some(if marked { hover } else { hover::unmarked(hover) })
         })
         .await
     }
@@ -476,8 +488,13 @@ impl LanguageServer for Ccl {
         &self,
         params: lsp::DocumentSymbolParams,
     ) -> Result<Option<lsp::DocumentSymbolResponse>> {
-        let symbols = self.about(params.text_document.uri, symbols::document).await?;
-        Ok(Some(lsp::DocumentSymbolResponse::Nested(symbols)))
+        let url = params.text_document.uri;
+        let symbols = self.about(url.clone(), symbols::document).await?;
+        Ok(Some(if self.abilities().nested {
+            lsp::DocumentSymbolResponse::Nested(symbols)
+        } else {
+            lsp::DocumentSymbolResponse::Flat(symbols::flattened(&url, symbols))
+        }))
     }
 
     async fn symbol(

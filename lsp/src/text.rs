@@ -19,15 +19,6 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// The best encoding among those that a client offers.
-    #[must_use]
-    pub fn negotiated(offered: Option<&[PositionEncodingKind]>) -> Encoding {
-        match offered {
-            Some(kinds) if kinds.contains(&PositionEncodingKind::UTF8) => Encoding::Utf8,
-            Some(_) | None => Encoding::Utf16,
-        }
-    }
-
     /// Its name in the protocol.
     #[must_use]
     pub fn kind(self) -> PositionEncodingKind {

@@ -4,6 +4,9 @@
 //! `cclc` calls it when run in the root. Any other file is called by its absolute path, and a URL that is not a file by
 //! the URL. The root and the names stay the same while other folders come and go; if the root goes, the first of the
 //! other folders becomes the root. Imports of files below the root must stay below it.
+//!
+//! Names are made from paths without symbolic links, so that a file has only one; URLs lead into the folders as the
+//! editor names them.
 
 use crate::copies;
 use crate::database::Text;
@@ -26,33 +29,52 @@ const MAX_FILES: usize = 10_000;
 /// The folders that are open in the editor.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
-    root: Option<PathBuf>,
-    folders: Vec<PathBuf>,
+    root: Option<Folder>,
+    folders: Vec<Folder>,
+}
+
+/// A folder that is open in the editor.
+#[derive(Clone, Debug)]
+struct Folder {
+    /// Its path as the editor gives it.
+    given: PathBuf,
+    /// The same path without symbolic links.
+    real: PathBuf,
+}
+
+impl Folder {
+    fn new(given: PathBuf) -> Folder {
+        Folder { real: fs::canonicalize(&given).unwrap_or_else(|_| given.clone()), given }
+    }
+
+    fn is(&self, other: &Folder) -> bool {
+        self.real == other.real
+    }
 }
 
 impl Workspace {
     /// A workspace of these folders; the first is its root.
     #[must_use]
     pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Workspace {
-        let folders: Vec<PathBuf> = folders.into_iter().map(canonical).collect();
+        let folders: Vec<Folder> = folders.into_iter().map(Folder::new).collect();
         Workspace { root: folders.first().cloned(), folders }
     }
 
     /// The workspace after folders have come and gone.
     #[must_use]
     pub fn changed(&self, added: Vec<PathBuf>, removed: Vec<PathBuf>) -> Workspace {
-        let (added, removed) = (added.into_iter().map(canonical), removed.into_iter());
-        let removed: Vec<PathBuf> = removed.map(canonical).collect();
-        let kept = self.folders.iter().filter(|folder| !removed.contains(folder)).cloned();
-        let folders: Vec<PathBuf> = kept.chain(added).collect();
-        let root = self.root.clone().filter(|root| folders.contains(root));
+        let removed: Vec<Folder> = removed.into_iter().map(Folder::new).collect();
+        let stays = |folder: &&Folder| !removed.iter().any(|gone| gone.is(folder));
+        let kept = self.folders.iter().filter(stays).cloned();
+        let folders: Vec<Folder> = kept.chain(added.into_iter().map(Folder::new)).collect();
+        let root = self.root.clone().filter(|root| folders.iter().any(|folder| folder.is(root)));
         Workspace { root: root.or_else(|| folders.first().cloned()), folders }
     }
 
     /// Whether another workspace gives files the same names.
     #[must_use]
     pub fn names_like(&self, other: &Workspace) -> bool {
-        self.root == other.root
+        self.real_root() == other.real_root()
     }
 
     /// The compiler's name for a file.
@@ -74,7 +96,11 @@ impl Workspace {
             return copies::library(name);
         }
         let path = self.path(name);
-        if path.is_absolute() { Url::from_file_path(path).ok() } else { Url::parse(name).ok() }
+        if path.is_absolute() {
+            Url::from_file_path(self.given(path)).ok()
+        } else {
+            Url::parse(name).ok()
+        }
     }
 
     /// The names of the source files below the folders, sorted. Hidden folders, `target` and symbolic links are
@@ -83,7 +109,7 @@ impl Workspace {
     pub fn files(&self) -> Vec<String> {
         let mut names = BTreeSet::new();
         let mut open: Vec<(PathBuf, usize)> =
-            self.folders.iter().map(|folder| (folder.clone(), 0)).collect();
+            self.folders.iter().map(|folder| (folder.real.clone(), 0)).collect();
         while let Some((folder, depth)) = open.pop() {
             let Ok(entries) = fs::read_dir(&folder) else { continue };
             for entry in entries.flatten() {
@@ -114,13 +140,13 @@ impl Workspace {
     pub fn folder(&self, from: &str, path: &str) -> Option<PathBuf> {
         let beside = self.path(from).parent()?.join(path);
         let folder = fs::canonicalize(beside).ok()?;
-        let inside = |root: &PathBuf| folder.starts_with(root);
-        let may = Path::new(from).is_absolute() || self.root.as_ref().is_some_and(inside);
+        let inside = |root: &Path| folder.starts_with(root);
+        let may = Path::new(from).is_absolute() || self.real_root().is_some_and(inside);
         (may && !path.starts_with('/')).then_some(folder)
     }
 
     fn named(&self, path: &Path) -> String {
-        let below = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok());
+        let below = self.real_root().and_then(|root| path.strip_prefix(root).ok());
         below.unwrap_or(path).to_string_lossy().replace('\\', "/")
     }
 
@@ -134,7 +160,7 @@ impl Workspace {
         }
         let path = self.path(name);
         let inside = |root: &Path| fs::canonicalize(&path).is_ok_and(|path| path.starts_with(root));
-        let outside = Path::new(name).is_relative() && !self.root.as_deref().is_some_and(inside);
+        let outside = Path::new(name).is_relative() && !self.real_root().is_some_and(inside);
         if path.exists() && outside {
             return Err("it is outside the workspace".to_owned());
         }
@@ -142,12 +168,22 @@ impl Workspace {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.root.as_ref().map_or_else(|| PathBuf::from(name), |root| root.join(name))
+        self.real_root().map_or_else(|| PathBuf::from(name), |root| root.join(name))
     }
-}
 
-fn canonical(folder: PathBuf) -> PathBuf {
-    fs::canonicalize(&folder).unwrap_or(folder)
+    fn real_root(&self) -> Option<&Path> {
+        self.root.as_ref().map(|root| root.real.as_path())
+    }
+
+    /// The path by which the editor knows a file: the innermost folder that contains it is written as given.
+    fn given(&self, path: PathBuf) -> PathBuf {
+        let inside = self
+            .folders
+            .iter()
+            .filter_map(|folder| Some((folder, path.strip_prefix(&folder.real).ok()?)));
+        let innermost = inside.min_by_key(|(_, rest)| rest.as_os_str().len());
+        innermost.map_or_else(|| path.clone(), |(folder, rest)| folder.given.join(rest))
+    }
 }
 
 fn read(path: &Path) -> Text {

@@ -10,7 +10,7 @@ mod client;
 #[path = "support/lot.rs"]
 mod lot;
 
-use client::Client;
+use client::{Client, accepting_edits};
 use compiler::interrupt::Interrupt;
 use lot::{Lot, texts, times};
 use lsp_types::Url;
@@ -133,7 +133,7 @@ fn a_long_conversation_stays_sound() {
     let mut lot = Lot::new(2);
     let mut client = Client::bare();
     let options = json!({"maxOperations": 20_000});
-    client.initialize_with(None, json!({}), options);
+    client.initialize_with(None, accepting_edits(), options);
     let uri = "untitled:lot.ccl";
     let mut text = lot.one(&texts).clone();
     client.open(uri, &text);

@@ -5,7 +5,7 @@
 #[path = "support/client.rs"]
 mod client;
 
-use client::{Client, RUNNING};
+use client::{Client, RUNNING, accepting_edits};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
@@ -164,7 +164,7 @@ fn a_thousand_edits_are_applied_in_order() {
     client.change(URI, 1002, change);
     let symbols =
         client.request("textDocument/documentSymbol", json!({"textDocument": {"uri": URI}}));
-    assert_eq!(symbols[0]["selectionRange"]["start"], position(1000, 4));
+    assert_eq!(symbols[0]["location"]["range"]["start"], position(1000, 4));
     client.wait(|message| message["params"]["version"] == 1002);
     client.settled_silently();
     client.finish();
@@ -262,7 +262,7 @@ fn fixes_are_those_of_the_whole_file_from_the_start() {
     );
     let asked = json!({"textDocument": {"uri": URI}, "context": {"diagnostics": []},
         "range": {"start": position(7, 0), "end": position(7, 30)}});
-    let mut client = Client::new(None, json!({}));
+    let mut client = Client::new(None, accepting_edits());
     client.open(URI, &text);
     // What is known of each declaration is published at once; the check of the whole file follows when nobody types.
     let first = client.wait(|message| message["method"] == "textDocument/publishDiagnostics");
@@ -362,9 +362,22 @@ fn a_text_is_formatted_without_moving_what_stays() {
     client.finish();
 }
 
+/// `cclc fmt` formats such a file, too.
+#[test]
+fn a_text_with_a_byte_order_mark_is_formatted() {
+    let mut client = Client::new(None, json!({}));
+    client.open(URI, "\u{feff}let  x = 1;\n");
+    let options =
+        json!({"textDocument": {"uri": URI}, "options": {"tabSize": 4, "insertSpaces": true}});
+    let edits = client.request("textDocument/formatting", options);
+    assert!(edits.as_array().unwrap().iter().any(|edit| edit["newText"] == " "), "{edits}");
+    client.settled_silently();
+    client.finish();
+}
+
 #[test]
 fn unknown_words_are_mended() {
-    let mut client = Client::new(None, json!({}));
+    let mut client = Client::new(None, accepting_edits());
     client.open(URI, &GATHER.replacen("via mem[p]", "via mme[p]", 1));
     let found = client.settled(URI, 1);
     assert_eq!(Client::codes(&found), ["E0201"]);
@@ -379,7 +392,7 @@ fn unknown_words_are_mended() {
 /// The program does not depend on the imports that it does not use.
 #[test]
 fn a_name_of_the_library_is_imported_beside_the_others() {
-    let mut client = Client::new(None, json!({}));
+    let mut client = Client::new(None, accepting_edits());
     let body = GATHER.split_once("\n\n").unwrap().1;
     let body = body.replacen(
         "signal mem[*] relaxed;\n        wait mem[*] relaxed;",

@@ -5,7 +5,7 @@
 #[path = "support/client.rs"]
 mod client;
 
-use client::Client;
+use client::{Client, accepting_edits};
 use serde_json::{Value, json};
 
 const URI: &str = "untitled:Untitled-1";
@@ -64,6 +64,25 @@ fn what_is_wrong_with_settings_is_said_once_and_the_rest_counts() {
     let new = message(&mut client);
     assert!(new.contains("no setting `Parameters`: did you mean `parameters`?"), "{new}");
     assert!(size(&mut client).starts_with("6 ranks"));
+    client.settled_silently();
+    client.finish();
+}
+
+/// Many clients send their settings right after `initialized`, whether there are any or not.
+#[test]
+fn what_is_set_first_counts_where_later_settings_say_nothing() {
+    let mut client = Client::bare();
+    client.initialize_with(None, json!({}), json!({"parameters": {"ranks": 8}}));
+    client.open(URI, GATHER);
+    assert_eq!(client.settled(URI, 1), [] as [Value; 0]);
+    for nothing in [json!(null), json!({}), json!({"ccl": {}}), json!({"ccl": {"sms": 64}})] {
+        configure(&mut client, nothing.clone());
+        assert!(size(&mut client).starts_with("8 ranks"), "{nothing}");
+    }
+    for (parameters, ranks) in [(json!({"ranks": 6}), 6), (json!({}), 4), (json!([]), 4)] {
+        configure(&mut client, json!({"ccl": {"parameters": parameters}}));
+        assert!(size(&mut client).starts_with(&format!("{ranks} ranks")), "{parameters}");
+    }
     client.settled_silently();
     client.finish();
 }
@@ -127,7 +146,7 @@ fn a_limit_is_raised_by_the_setting_that_an_editor_has() {
 
 /// The findings in a comment above a program: columns, message, and the fix.
 fn of_comment(comment: &str) -> Vec<(u64, u64, String, Option<String>)> {
-    let mut client = Client::new(None, json!({}));
+    let mut client = Client::new(None, accepting_edits());
     let text = GATHER.replacen("program", &format!("{comment}\nprogram"), 1);
     client.open(URI, &text);
     let found = client.settled(URI, 1);

@@ -5,7 +5,7 @@
 #[path = "support/client.rs"]
 mod client;
 
-use client::Client;
+use client::{Client, accepting_edits};
 use serde_json::{Value, json};
 
 const URI: &str = "untitled:Untitled-1";
@@ -39,7 +39,7 @@ fn mended(client: &mut Client, report: &Value) -> Vec<String> {
 
 #[test]
 fn what_is_unused_is_taken_out_with_its_line_and_nothing_else() {
-    let mut client = Client::new(None, json!({}));
+    let mut client = Client::new(None, accepting_edits());
     let text = races(1).replacen(
         "    block b0 { ",
         "    // Stays.\n    let n = 1;\n\n    let k = 2; // Why.\n    scratch spare[2];\n    block b0 { let m = 3; ",
@@ -65,7 +65,7 @@ fn what_is_unused_is_taken_out_with_its_line_and_nothing_else() {
 
 #[test]
 fn the_other_sides_of_races_are_counted_among_those_that_are_shown() {
-    let mut client = Client::new(None, json!({}));
+    let mut client = Client::new(None, accepting_edits());
     client.open(URI, &races(3));
     let few = client.settled(URI, 1);
     let sides = few.iter().filter(|one| one["severity"] == 3).count();
@@ -110,7 +110,7 @@ fn what_is_broken_twice_in_an_import_is_shown_once() {
 
 #[test]
 fn lines_that_end_with_a_carriage_return_are_folded_and_formatted() {
-    let mut client = Client::new(None, json!({}));
+    let mut client = Client::new(None, accepting_edits());
     client.open(URI, &races(1).replace("block b0 {", "block b0 {\n").replace('\n', "\r"));
     client.settled_silently();
     let file = json!({"uri": URI});

@@ -13,7 +13,7 @@ mod receiver;
 mod scope;
 
 use crate::analysis::Analysis;
-use crate::features::signature;
+use crate::features::{plain, signature};
 use compiler::resolve::import::Wanted;
 use compiler::source::FileId;
 use compiler::syntax::token::{Class, Kind, Token, tokens};
@@ -62,7 +62,7 @@ pub fn unmarked(mut items: Vec<CompletionItem>) -> Vec<CompletionItem> {
     for item in &mut items {
         if let Some(Documentation::MarkupContent(MarkupContent { value, .. })) = &item.documentation
         {
-            item.documentation = Some(Documentation::String(value.clone()));
+            item.documentation = Some(Documentation::String(plain::plain(value)));
         }
     }
     items

@@ -72,7 +72,8 @@ fn gaps(text: &str) -> Option<Vec<Range<u32>>> {
         end = piece.end - blanks as u32;
     }
     gaps.push(end..text.len() as u32);
-    gaps.iter().all(|gap| slice(text, gap).trim().is_empty()).then_some(gaps)
+    let blank = |c: char| c.is_whitespace() || c == '\u{feff}';
+    gaps.iter().all(|gap| slice(text, gap).trim_matches(blank).is_empty()).then_some(gaps)
 }
 
 fn slice<'t>(text: &'t str, range: &Range<u32>) -> &'t str {

@@ -3,27 +3,42 @@
 
 use crate::analysis::{Analysis, Part, Semantics};
 use crate::concrete::{self, Concrete};
+use crate::database::Resolved;
 use crate::declared::{self, Declared};
+use crate::directive::{self, Assignment, Fate};
+use crate::features::plain;
 use crate::nodes::Node;
 use crate::operations::{self, Done, counted};
+use crate::settings;
 use crate::typed;
 use crate::values::{self, Values};
 use compiler::bytes;
+use compiler::diagnostic::Code;
 use compiler::elaborate::observe::ObservedValue;
 use compiler::ir;
+use compiler::resolve::load;
 use compiler::source::{FileId, Span};
-use compiler::syntax::ast::{ExprKind, ProgramItemKind, StmtKind};
+use compiler::syntax::ast::{ExprKind, Item, ItemKind, ProgramItemKind, StmtKind, UseRoot};
 use compiler::syntax::token::{Class, Kind, tokens};
 use grammar::{Kind as WordKind, verbs};
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// What can follow `op =`.
+const REDUCTIONS: [(&str, &str); 3] = [
+    ("sum", "the values of all sources are added"),
+    ("min", "the smallest of the values of all sources is kept"),
+    ("max", "the largest of the values of all sources is kept"),
+];
 
 /// The hover text for an offset.
 #[must_use]
 pub fn hover(analysis: &Analysis<'_>, offset: u32) -> Option<Hover> {
     let part = analysis.part_at(offset)?;
     let text = part.declaration.text(analysis.database);
-    let word = word_at(&text, offset - part.start)?;
+    let at = offset - part.start;
+    let word = word_at(&text, at).or_else(|| set_at(&text, at))?;
     let context = Context::new(analysis, part, word)?;
     let paragraphs = context.paragraphs();
     if paragraphs.is_empty() {
@@ -36,24 +51,56 @@ pub fn hover(analysis: &Analysis<'_>, offset: u32) -> Option<Hover> {
     })
 }
 
+/// The same text for a client that shows it as plain text.
+#[must_use]
+pub fn unmarked(hover: Hover) -> Hover {
+    match hover.contents {
+        HoverContents::Markup(MarkupContent { value, .. }) => {
+            let value = plain::plain(&value);
+            let contents = MarkupContent { kind: MarkupKind::PlainText, value };
+            Hover { contents: HoverContents::Markup(contents), ..hover }
+        }
+        HoverContents::Scalar(_) | HoverContents::Array(_) => hover,
+    }
+}
+
 /// The token under the cursor.
 #[derive(Clone, Copy)]
 struct Word<'t> {
     kind: Kind,
     text: &'t str,
     span: Span,
+    /// Whether it follows `op =`.
+    reduces: bool,
 }
 
 /// The token at an offset; if two touch there, a word or number is preferred to punctuation.
 fn word_at(text: &str, offset: u32) -> Option<Word<'_>> {
-    let touching = tokens(FileId(0), text).tokens.into_iter().filter(|token| {
+    let all = tokens(FileId(0), text).tokens;
+    let touching = all.iter().enumerate().filter(|(_, token)| {
         token.span.start <= offset && offset <= token.span.end && !token.text.is_empty()
     });
-    let words = touching.map(|token| Word { kind: token.kind, text: token.text, span: token.span });
+    let words = touching.map(|(at, token)| {
+        let before = all.get(..at).unwrap_or_default();
+        let reduces = matches!(before, [.., op, equal] if op.text == "op" && equal.text == "=");
+        Word { kind: token.kind, text: token.text, span: token.span, reduces }
+    });
     let plain = |word: &Word<'_>| {
         word.kind.class() != Class::Mark || matches!(word.kind, Kind::Int | Kind::Str)
     };
     words.max_by_key(|word| (plain(word), word.span.start))
+}
+
+/// The name at an offset in a comment that sets parameters of the program below it.
+fn set_at(text: &str, offset: u32) -> Option<Word<'_>> {
+    let comments = directive::comments(text, true).into_iter();
+    let counting = comments.filter(|comment| comment.fate == Fate::Counts);
+    let mut set = counting.flat_map(|comment| comment.assignments());
+    set.find_map(|(start, Assignment { name, .. })| {
+        let span = Span { file: FileId(0), start: start as u32, end: (start + name.len()) as u32 };
+        let here = span.start <= offset && offset <= span.end;
+        here.then_some(Word { kind: Kind::Comment, text: name, span, reduces: false })
+    })
 }
 
 /// Everything known around the cursor.
@@ -76,6 +123,9 @@ impl<'a, 'db> Context<'a, 'db> {
 
     fn paragraphs(&self) -> Vec<String> {
         let path = self.path();
+        if self.word.kind == Kind::Comment {
+            return self.parameter().unwrap_or_default();
+        }
         let place = self.semantics.place(self.word.span);
         let definition = declared::definition(&self.semantics, place);
         let verb = verbs::forms(self.word.text).next().is_some() && self.is_verb(&path);
@@ -88,7 +138,26 @@ impl<'a, 'db> Context<'a, 'db> {
         if let Some(expr) = self.expression(&path) {
             return self.expr(expr);
         }
-        self.word_text().into_iter().collect()
+        self.module(&path).or_else(|| self.word_text()).into_iter().collect()
+    }
+
+    /// The text for a parameter that a comment sets.
+    fn parameter(&self) -> Option<Vec<String>> {
+        let Resolved { unit, .. } = &*self.semantics.resolved;
+        let program = &unit.programs[self.semantics.resolved.program()?];
+        Some(self.name(&[], settings::parameter(program, self.word.text)?.span))
+    }
+
+    /// The documentation of the file that an import names.
+    fn module(&self, path: &[Node<'_>]) -> Option<String> {
+        let Some(Node::Item(Item { kind: ItemKind::Use(used), .. })) = path.first() else {
+            return None;
+        };
+        let is = |span: Span| span == self.word.span;
+        let named = used.path.iter().any(|name| is(name.span))
+            || matches!(&used.root, UseRoot::File(path) if is(path.span));
+        let name = load::imported(&self.analysis.name(), used).filter(|_| named)?;
+        declared::of_file(self.analysis, &name)
     }
 
     fn path(&self) -> Vec<Node<'_>> {
@@ -105,6 +174,13 @@ impl<'a, 'db> Context<'a, 'db> {
 
     /// The documentation of a word of the language; punctuation has none.
     fn word_text(&self) -> Option<String> {
+        if let Some(code) = Code::parse(self.word.text) {
+            return Some(explained(code));
+        }
+        let reduction = REDUCTIONS.iter().find(|(text, _)| *text == self.word.text);
+        if let Some((text, doc)) = reduction.filter(|_| self.word.reduces) {
+            return Some(format!("`{text}`: {doc}"));
+        }
         let found = grammar::WORDS.iter().find(|word| word.text == self.word.text)?;
         let punctuation = matches!(found.kind, WordKind::Punctuation | WordKind::Operator);
         (!punctuation).then(|| format!("`{}`: {}", found.text, found.doc))
@@ -183,9 +259,10 @@ impl<'a, 'db> Context<'a, 'db> {
             declared.introduction(&text)
         };
         let mut said = vec![code(&introduction)];
-        let worth = match self.expression(path) {
-            Some(expr) => self.worth(expr),
-            None => self.lines(definition).into_iter().collect(),
+        let worth = match (self.expression(path), declared) {
+            (Some(expr), _) => self.worth(expr),
+            (None, Declared::Constant(row)) => self.lines(row.value.span).into_iter().collect(),
+            (None, _) => self.lines(definition).into_iter().collect(),
         };
         said.extend(worth);
         said.extend(declared::documentation(self.analysis, &self.semantics, definition));
@@ -322,6 +399,16 @@ fn statement<'t>(path: &[Node<'t>]) -> Option<(&'t StmtKind, Span)> {
     })
 }
 
+/// A code's title, and the beginning of its page.
+fn explained(code: Code) -> String {
+    let begin = code.explain().split("\n\n").nth(1).unwrap_or_default().to_owned();
+    // Links lead to pages that are not here.
+    let begin = Code::ALL
+        .iter()
+        .fold(begin, |text, other| text.replace(&format!("[{0}]({0}.md)", other.id()), other.id()));
+    format!("`{}`: {}\n\n{begin}", code.id(), code.title())
+}
+
 fn code(text: &str) -> String {
     format!("```ccl\n{text}\n```")
 }
@@ -330,8 +417,9 @@ fn code(text: &str) -> String {
 fn channels(rank: &ir::Rank, family: &str) -> Option<String> {
     let members = rank.channels.iter().filter(|row| operations::is_member(&row.name, family));
     let members: Vec<&ir::Channel> = members.collect();
-    let peers: Vec<String> =
-        members.iter().filter_map(|row| row.peer()).map(|peer| peer.0.to_string()).collect();
+    let mut seen = BTreeSet::new();
+    let peers = members.iter().filter_map(|row| row.peer()).filter(|peer| seen.insert(*peer));
+    let peers: Vec<String> = peers.map(|peer| peer.0.to_string()).collect();
     let ends = counted(members.len(), "end");
     (!members.is_empty()).then(|| match peers.is_empty() {
         true => format!("{ends} on rank 0"),

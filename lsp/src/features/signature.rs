@@ -6,12 +6,17 @@
 
 use crate::analysis::{Analysis, Part, Semantics};
 use crate::declared::{self, Declared};
+use crate::features::plain;
 use compiler::resolve::program::Parameter;
 use compiler::source::{FileId, Span};
 use compiler::syntax::token::{Kind, Token, tokens};
 use lsp_types::{
-    Documentation, ParameterInformation, ParameterLabel, SignatureHelp, SignatureInformation,
+    Documentation, MarkupContent, MarkupKind, ParameterInformation, ParameterLabel, SignatureHelp,
+    SignatureInformation,
 };
+
+/// Stands for any number of further parameters.
+const MORE: &str = "..";
 
 /// The parameters of the builtin functions and methods.
 const BUILTIN: &[(&str, &[&str])] = &[
@@ -19,8 +24,8 @@ const BUILTIN: &[(&str, &[&str])] = &[
     ("port", &["peer: rank"]),
     ("switch", &["ranks: rank[]", "buffer: buffer"]),
     ("rank_at", &["node: int", "local_rank: int"]),
-    ("min", &["a: int", "b: int"]),
-    ("max", &["a: int", "b: int"]),
+    ("min", &["a: int", "b: int", MORE]),
+    ("max", &["a: int", "b: int", MORE]),
     ("abs", &["a: int"]),
     ("begun", &["of: rank"]),
     ("position", &["value"]),
@@ -50,13 +55,28 @@ pub fn help(analysis: &Analysis<'_>, offset: u32) -> Option<SignatureHelp> {
     Some(SignatureHelp {
         signatures: vec![SignatureInformation {
             label,
-            documentation: documentation.map(Documentation::String),
+            documentation: documentation.map(|value| {
+                Documentation::MarkupContent(MarkupContent { kind: MarkupKind::Markdown, value })
+            }),
             parameters: Some(parameters.into_iter().map(information).collect()),
             active_parameter: Some(active),
         }],
         active_signature: Some(0),
         active_parameter: Some(active),
     })
+}
+
+/// The same signature for a client that shows documentation as plain text.
+#[must_use]
+pub fn unmarked(mut help: SignatureHelp) -> SignatureHelp {
+    for signature in &mut help.signatures {
+        if let Some(Documentation::MarkupContent(MarkupContent { value, .. })) =
+            &signature.documentation
+        {
+            signature.documentation = Some(Documentation::String(plain::plain(value)));
+        }
+    }
+    help
 }
 
 /// The call at the end of some tokens, and what it takes.
@@ -77,7 +97,9 @@ fn taken<'t>(
     let call = call(before)?;
     let unit = &semantics.resolved.unit;
     let written = |span: Span| declared::written(analysis, semantics, span);
-    let definition = declared::definition(semantics, semantics.place(call.name.span));
+    // A call whose arguments end with a comma is not in the tree.
+    let definition = declared::definition(semantics, semantics.place(call.name.span))
+        .or_else(|| declared::callable(semantics, call.name.text));
     let declared = definition.and_then(|at| declared::declared(unit, at));
     let texts = |list: &[Parameter]| -> Vec<String> {
         list.iter().map(|one| declared::parameter(one, &written)).collect()
@@ -161,7 +183,10 @@ impl Call<'_> {
     fn active(&self, parameters: &[String]) -> u32 {
         let named =
             self.named.and_then(|name| parameters.iter().position(|text| name_of(text) == name));
-        named.unwrap_or(self.position) as u32
+        let last = parameters.len().saturating_sub(1);
+        let most =
+            if parameters.last().is_some_and(|text| text == MORE) { last } else { usize::MAX };
+        named.unwrap_or(self.position).min(most) as u32
     }
 }
 

@@ -28,23 +28,32 @@ pub fn document(analysis: &Analysis<'_>) -> Vec<DocumentSymbol> {
 #[must_use]
 pub fn workspace(snapshot: &Snapshot, query: &str) -> Vec<SymbolInformation> {
     let mut found = Vec::new();
-    let mut urls: Vec<Url> = snapshot.open.keys().cloned().collect();
-    urls.extend(snapshot.files().iter().filter_map(|name| snapshot.workspace.url(name)));
-    urls.sort();
-    urls.dedup();
-    for url in urls {
+    for url in snapshot.files().iter().filter_map(|name| snapshot.url(name)) {
         let analysis = snapshot.analysis(&url);
         for symbol in document(&analysis) {
             let named = symbol.name != UNNAMED;
             if found.len() < MAX_FOUND && named && has_letters(&symbol.name, query) {
-                found.push(flat(&url, symbol));
+                found.push(flat(&url, symbol, None));
             }
         }
     }
     found
 }
 
-fn flat(url: &Url, symbol: DocumentSymbol) -> SymbolInformation {
+/// The symbols of a file for a client that shows no tree: each with the name of the one that contains it.
+#[must_use]
+pub fn flattened(url: &Url, symbols: Vec<DocumentSymbol>) -> Vec<SymbolInformation> {
+    let mut all = Vec::new();
+    for mut symbol in symbols {
+        let inner = symbol.children.take().unwrap_or_default();
+        let outer = symbol.name.clone();
+        all.push(flat(url, symbol, None));
+        all.extend(inner.into_iter().map(|symbol| flat(url, symbol, Some(outer.clone()))));
+    }
+    all
+}
+
+fn flat(url: &Url, symbol: DocumentSymbol, container_name: Option<String>) -> SymbolInformation {
     #[expect(deprecated, reason = "the field has no other way to be left out")]
     SymbolInformation {
         name: symbol.name,
@@ -52,7 +61,7 @@ fn flat(url: &Url, symbol: DocumentSymbol) -> SymbolInformation {
         tags: None,
         deprecated: None,
         location: Location::new(url.clone(), symbol.selection_range),
-        container_name: None,
+        container_name,
     }
 }
 

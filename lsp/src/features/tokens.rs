@@ -4,6 +4,7 @@
 use crate::analysis::{Analysis, Own};
 use crate::database::{self, Db, Declaration};
 use crate::declared::{Declared, declared};
+use compiler::diagnostic::Code;
 use compiler::source::{FileId, Span};
 use compiler::syntax::token::{Class, Kind, Token, tokens};
 use lsp_types::{
@@ -155,6 +156,7 @@ fn of_declaration<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Ve
         let near = Near {
             before: i.checked_sub(1).and_then(|i| cut.tokens.get(i)),
             after: cut.tokens.get(i + 1),
+            beyond: cut.tokens.get(i + 2),
         };
         let named = || {
             let place = own.place(token.span);
@@ -173,11 +175,12 @@ fn of_declaration<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Ve
     Arc::new(found)
 }
 
-/// The tokens before and after one.
+/// The tokens before and after one, and the one after that.
 #[derive(Clone, Copy)]
 struct Near<'t> {
     before: Option<&'t Token<'t>>,
     after: Option<&'t Token<'t>>,
+    beyond: Option<&'t Token<'t>>,
 }
 
 fn named(declared: &Declared<'_>, declares: bool) -> (Role, u32) {
@@ -218,21 +221,29 @@ fn plain(token: &Token<'_>, near: Near<'_>) -> Option<(Role, u32)> {
     }
 }
 
+/// Whether a word is given a value.
+fn is_set(near: Near<'_>) -> bool {
+    near.after.is_some_and(|token| token.kind == Kind::Equal)
+}
+
 /// The role of a word that has a special meaning in its context.
 fn word(token: &Token<'_>, near: Near<'_>) -> Option<(Role, u32)> {
     use grammar::Kind as Words;
     let before = near.before.map(|token| token.text);
     let after = near.after.map(|token| token.text);
+    // `-> int[]` is a type, `-> chunk[0]` is an operand.
+    let indexed = after == Some("[") && near.beyond.is_none_or(|token| token.text != "]");
     let is = |kind: Words| grammar::of_kind(kind).any(|word| word.text == token.text);
+    if token.kind == Kind::Sync {
+        return Some(if is_set(near) { (Role::Property, BUILTIN) } else { (Role::Verb, 0) });
+    }
     if before == Some("::") || after == Some("::") {
         return Some((Role::Module, BUILTIN));
     }
     if before == Some(".") {
         return Some((if is(Words::Method) { Role::Function } else { Role::Property }, BUILTIN));
     }
-    if before == Some(":") && is(Words::Type)
-        || before == Some("->") && is(Words::Type) && after != Some("[")
-    {
+    if is(Words::Type) && (before == Some(":") || before == Some("->") && !indexed) {
         return Some((Role::Type, BUILTIN));
     }
     if after == Some("(") && (is(Words::Function) || is(Words::Link)) {
@@ -244,7 +255,14 @@ fn word(token: &Token<'_>, near: Near<'_>) -> Option<(Role, u32)> {
     if is(Words::Builtin) {
         return Some((Role::Variable, READONLY | BUILTIN));
     }
-    if before == Some("=") && (is(Words::Value) || is(Words::Function)) || is(Words::Attribute) {
+    if matches!(before, Some("{" | ",")) && is_set(near) {
+        // A tag.
+        return Some((Role::Property, 0));
+    }
+    let value = before == Some("=") && (is(Words::Value) || is(Words::Function));
+    let accepted =
+        is(Words::Attribute) || token.text == "unused" || Code::parse(token.text).is_some();
+    if value || accepted {
         return Some((Role::Word, BUILTIN));
     }
     if matches!(token.kind, Kind::Input | Kind::Output) {

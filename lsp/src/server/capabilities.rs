@@ -7,31 +7,45 @@ use lsp_types::{
     CodeLensOptions, CompletionOptions, DiagnosticOptions, DiagnosticServerCapabilities,
     DidChangeWatchedFilesRegistrationOptions, DocumentLinkOptions, DocumentOnTypeFormattingOptions,
     FileSystemWatcher, FoldingRangeProviderCapability, GlobPattern, HoverProviderCapability,
-    InitializeParams, MarkupKind, OneOf, Registration, RenameOptions,
-    SelectionRangeProviderCapability, SemanticTokensFullOptions, SemanticTokensOptions,
-    ServerCapabilities, SignatureHelpOptions, TextDocumentSyncCapability, TextDocumentSyncKind,
-    TextDocumentSyncOptions, Url, WorkDoneProgressOptions, WorkspaceFoldersServerCapabilities,
-    WorkspaceServerCapabilities,
+    InitializeParams, OneOf, Registration, RenameOptions, SelectionRangeProviderCapability,
+    SemanticTokensFullOptions, SemanticTokensOptions, ServerCapabilities, SignatureHelpOptions,
+    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, Url,
+    WorkDoneProgressOptions, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
 };
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// The client's capabilities, as far as they matter here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Abilities {
+    /// The units in which it counts columns.
+    pub(super) encoding: Encoding,
     /// It requests diagnostics.
     pub(super) pulls: bool,
     /// It can watch files for the server.
     pub(super) watches: bool,
     /// It supports snippets.
     pub(super) snippets: bool,
-    /// It shows the documentation of completion items as Markdown.
-    pub(super) markdown: bool,
+    /// Where it shows Markdown.
+    pub(super) markdown: Markdown,
+    /// It accepts actions that are edits, rather than commands.
+    pub(super) actions: bool,
+    /// It shows the symbols of a file as a tree.
+    pub(super) nested: bool,
     /// It supports edits of specific versions of files.
     pub(super) versions: bool,
     /// It shows the progress of long operations.
     pub(super) progress: bool,
     /// What it can be asked to request again.
     pub(super) refreshes: Refreshes,
+}
+
+/// Where a client shows Markdown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Markdown {
+    pub(super) completions: bool,
+    pub(super) hovers: bool,
+    pub(super) signatures: bool,
 }
 
 /// What a client can be asked to request again.
@@ -45,41 +59,64 @@ pub(super) struct Refreshes {
 
 impl Abilities {
     /// Reads the capabilities that a client sends.
-    pub(super) fn of(params: &InitializeParams) -> Abilities {
-        let text = params.capabilities.text_document.as_ref();
-        let workspace = params.capabilities.workspace.as_ref();
-        let watching = workspace.and_then(|workspace| workspace.did_change_watched_files.as_ref());
-        let editing = workspace.and_then(|workspace| workspace.workspace_edit.as_ref());
-        let window = params.capabilities.window.as_ref();
-        let completion = text.and_then(|text| text.completion.as_ref());
-        let item = completion.and_then(|completion| completion.completion_item.as_ref());
-        let formats = item.and_then(|item| item.documentation_format.as_ref());
+    pub(super) fn of(sent: &Value) -> Abilities {
         Abilities {
-            markdown: formats.is_some_and(|formats| formats.contains(&MarkupKind::Markdown)),
-            pulls: text.is_some_and(|text| text.diagnostic.is_some()),
-            watches: watching.and_then(|watching| watching.dynamic_registration).unwrap_or(false),
-            snippets: item.and_then(|item| item.snippet_support).unwrap_or(false),
-            versions: editing.and_then(|editing| editing.document_changes).unwrap_or(false),
-            progress: window.and_then(|window| window.work_done_progress).unwrap_or(false),
-            refreshes: Refreshes::of(params),
+            encoding: if lists(sent, "/general/positionEncodings", "utf-8") {
+                Encoding::Utf8
+            } else {
+                Encoding::Utf16
+            },
+            markdown: Markdown::of(sent),
+            actions: has(sent, "/textDocument/codeAction/codeActionLiteralSupport"),
+            nested: can(sent, "/textDocument/documentSymbol/hierarchicalDocumentSymbolSupport"),
+            pulls: has(sent, "/textDocument/diagnostic"),
+            watches: can(sent, "/workspace/didChangeWatchedFiles/dynamicRegistration"),
+            snippets: can(sent, "/textDocument/completion/completionItem/snippetSupport"),
+            versions: can(sent, "/workspace/workspaceEdit/documentChanges"),
+            progress: can(sent, "/window/workDoneProgress"),
+            refreshes: Refreshes::of(sent),
+        }
+    }
+}
+
+impl Markdown {
+    fn of(sent: &Value) -> Markdown {
+        let shown = |formats: &str| lists(sent, &format!("/textDocument/{formats}"), "markdown");
+        Markdown {
+            completions: shown("completion/completionItem/documentationFormat"),
+            hovers: shown("hover/contentFormat"),
+            signatures: shown("signatureHelp/signatureInformation/documentationFormat"),
         }
     }
 }
 
 impl Refreshes {
-    fn of(params: &InitializeParams) -> Refreshes {
-        let Some(workspace) = &params.capabilities.workspace else { return Refreshes::default() };
-        let diagnostics = workspace.diagnostic.as_ref().and_then(|one| one.refresh_support);
-        let lenses = workspace.code_lens.as_ref().and_then(|one| one.refresh_support);
-        let hints = workspace.inlay_hint.as_ref().and_then(|one| one.refresh_support);
-        let tokens = workspace.semantic_tokens.as_ref().and_then(|one| one.refresh_support);
+    fn of(sent: &Value) -> Refreshes {
+        let can = |view: &str| can(sent, &format!("/workspace/{view}/refreshSupport"));
         Refreshes {
-            diagnostics: diagnostics.unwrap_or(false),
-            lenses: lenses.unwrap_or(false),
-            hints: hints.unwrap_or(false),
-            tokens: tokens.unwrap_or(false),
+            // Clients that use lsp-types call it by the second name.
+            diagnostics: can("diagnostics") || can("diagnostic"),
+            lenses: can("codeLens"),
+            hints: can("inlayHint"),
+            tokens: can("semanticTokens"),
         }
     }
+}
+
+/// Whether a capability is declared.
+fn has(sent: &Value, path: &str) -> bool {
+    sent.pointer(path).is_some_and(|value| !value.is_null())
+}
+
+/// Whether a capability is `true`.
+fn can(sent: &Value, path: &str) -> bool {
+    sent.pointer(path).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// Whether a list of capabilities contains a word.
+fn lists(sent: &Value, path: &str, word: &str) -> bool {
+    let words = sent.pointer(path).and_then(Value::as_array);
+    words.is_some_and(|words| words.iter().any(|one| one == word))
 }
 
 /// The folders that are open in the client.
@@ -103,7 +140,7 @@ pub(super) fn watching() -> Registration {
 }
 
 /// The server's capabilities.
-pub(super) fn capabilities(encoding: Encoding, pulls: bool) -> ServerCapabilities {
+pub(super) fn capabilities(client: Abilities) -> ServerCapabilities {
     // A client that were offered both ways would show everything twice.
     let asked = DiagnosticServerCapabilities::Options(DiagnosticOptions {
         identifier: Some("ccl".to_owned()),
@@ -112,13 +149,13 @@ pub(super) fn capabilities(encoding: Encoding, pulls: bool) -> ServerCapabilitie
         work_done_progress_options: WorkDoneProgressOptions::default(),
     });
     ServerCapabilities {
-        position_encoding: Some(encoding.kind()),
+        position_encoding: Some(client.encoding.kind()),
         text_document_sync: Some(TextDocumentSyncCapability::Options(TextDocumentSyncOptions {
             open_close: Some(true),
             change: Some(TextDocumentSyncKind::INCREMENTAL),
             ..TextDocumentSyncOptions::default()
         })),
-        diagnostic_provider: pulls.then_some(asked),
+        diagnostic_provider: client.pulls.then_some(asked),
         code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
             code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
             ..CodeActionOptions::default()

@@ -25,6 +25,12 @@ pub(crate) struct Client {
     pub(crate) exited: Arc<AtomicI32>,
 }
 
+/// The capabilities of a client that accepts actions as edits.
+pub(crate) fn accepting_edits() -> Value {
+    let kinds = json!({"codeActionKind": {"valueSet": ["quickfix"]}});
+    json!({"textDocument": {"codeAction": {"codeActionLiteralSupport": kinds}}})
+}
+
 /// The server has not exited.
 pub(crate) const RUNNING: i32 = -1;
 
