@@ -78,16 +78,20 @@ using Made = ccl::Program<Program, Kernels>;
 
 }  // namespace allgather_allpairs_kernels
 
-using allgather_allpairs_kernels::Made;
-
 extern "C" {
-size_t allgather_allpairs_scratch_bytes(size_t message_bytes) { return Made::scratch_bytes(message_bytes); }
-size_t allgather_allpairs_sync_bytes(void) { return Made::sync_bytes(); }
+size_t allgather_allpairs_input_bytes(int rank, size_t message_bytes) {
+    return allgather_allpairs_kernels::Made::input_bytes(rank, message_bytes);
+}
+size_t allgather_allpairs_output_bytes(int rank, size_t message_bytes) {
+    return allgather_allpairs_kernels::Made::output_bytes(rank, message_bytes);
+}
+size_t allgather_allpairs_scratch_bytes(size_t message_bytes) { return allgather_allpairs_kernels::Made::scratch_bytes(message_bytes); }
+size_t allgather_allpairs_sync_bytes(void) { return allgather_allpairs_kernels::Made::sync_bytes(); }
 ccl_status allgather_allpairs_create(allgather_allpairs_program **made, const ccl_setup *setup) {
-    return Made::create((Made **)made, setup);
+    return allgather_allpairs_kernels::Made::create((allgather_allpairs_kernels::Made **)made, setup);
 }
 ccl_status allgather_allpairs_launch(allgather_allpairs_program *program, size_t message_bytes, ccl_type type, ccl_op op, void *stream) {
-    return program ? ((Made *)program)->launch(message_bytes, type, op, stream) : CCL_BAD_ARGUMENT;
+    return program ? ((allgather_allpairs_kernels::Made *)program)->launch(message_bytes, type, op, stream) : CCL_BAD_ARGUMENT;
 }
-void allgather_allpairs_destroy(allgather_allpairs_program *program) { delete (Made *)program; }
+void allgather_allpairs_destroy(allgather_allpairs_program *program) { delete (allgather_allpairs_kernels::Made *)program; }
 }

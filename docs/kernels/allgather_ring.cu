@@ -83,16 +83,20 @@ using Made = ccl::Program<Program, Kernels>;
 
 }  // namespace allgather_ring_kernels
 
-using allgather_ring_kernels::Made;
-
 extern "C" {
-size_t allgather_ring_scratch_bytes(size_t message_bytes) { return Made::scratch_bytes(message_bytes); }
-size_t allgather_ring_sync_bytes(void) { return Made::sync_bytes(); }
+size_t allgather_ring_input_bytes(int rank, size_t message_bytes) {
+    return allgather_ring_kernels::Made::input_bytes(rank, message_bytes);
+}
+size_t allgather_ring_output_bytes(int rank, size_t message_bytes) {
+    return allgather_ring_kernels::Made::output_bytes(rank, message_bytes);
+}
+size_t allgather_ring_scratch_bytes(size_t message_bytes) { return allgather_ring_kernels::Made::scratch_bytes(message_bytes); }
+size_t allgather_ring_sync_bytes(void) { return allgather_ring_kernels::Made::sync_bytes(); }
 ccl_status allgather_ring_create(allgather_ring_program **made, const ccl_setup *setup) {
-    return Made::create((Made **)made, setup);
+    return allgather_ring_kernels::Made::create((allgather_ring_kernels::Made **)made, setup);
 }
 ccl_status allgather_ring_launch(allgather_ring_program *program, size_t message_bytes, ccl_type type, ccl_op op, void *stream) {
-    return program ? ((Made *)program)->launch(message_bytes, type, op, stream) : CCL_BAD_ARGUMENT;
+    return program ? ((allgather_ring_kernels::Made *)program)->launch(message_bytes, type, op, stream) : CCL_BAD_ARGUMENT;
 }
-void allgather_ring_destroy(allgather_ring_program *program) { delete (Made *)program; }
+void allgather_ring_destroy(allgather_ring_program *program) { delete (allgather_ring_kernels::Made *)program; }
 }

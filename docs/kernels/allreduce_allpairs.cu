@@ -52,7 +52,7 @@ CCL_DEVICE void block_main(const Block &b) {
     b.wait_relaxed(b.peers(), copy);  // wait c[*] relaxed;
     b.sync();
     // reduce input[rank], (p in peers: if in_place { p.output[rank] } else { p.input[rank] }) -> output[rank] via mem[*];
-#line 17 "stdlib/ccl/algorithms/allreduce_allpairs.ccl"
+#line 15 "stdlib/ccl/algorithms/allreduce_allpairs.ccl"
     b.reduce<K>(b.whole(1),
             ccl::all(b.output(b.rank * 4 + copy), b.output(b.rank * 4 + copy, b.peers())),
             ccl::all(b.output(b.rank * 4 + copy), b.output(b.rank * 4 + copy, b.peers())));
@@ -82,16 +82,20 @@ using Made = ccl::Program<Program, Kernels>;
 
 }  // namespace allreduce_allpairs_kernels
 
-using allreduce_allpairs_kernels::Made;
-
 extern "C" {
-size_t allreduce_allpairs_scratch_bytes(size_t message_bytes) { return Made::scratch_bytes(message_bytes); }
-size_t allreduce_allpairs_sync_bytes(void) { return Made::sync_bytes(); }
+size_t allreduce_allpairs_input_bytes(int rank, size_t message_bytes) {
+    return allreduce_allpairs_kernels::Made::input_bytes(rank, message_bytes);
+}
+size_t allreduce_allpairs_output_bytes(int rank, size_t message_bytes) {
+    return allreduce_allpairs_kernels::Made::output_bytes(rank, message_bytes);
+}
+size_t allreduce_allpairs_scratch_bytes(size_t message_bytes) { return allreduce_allpairs_kernels::Made::scratch_bytes(message_bytes); }
+size_t allreduce_allpairs_sync_bytes(void) { return allreduce_allpairs_kernels::Made::sync_bytes(); }
 ccl_status allreduce_allpairs_create(allreduce_allpairs_program **made, const ccl_setup *setup) {
-    return Made::create((Made **)made, setup);
+    return allreduce_allpairs_kernels::Made::create((allreduce_allpairs_kernels::Made **)made, setup);
 }
 ccl_status allreduce_allpairs_launch(allreduce_allpairs_program *program, size_t message_bytes, ccl_type type, ccl_op op, void *stream) {
-    return program ? ((Made *)program)->launch(message_bytes, type, op, stream) : CCL_BAD_ARGUMENT;
+    return program ? ((allreduce_allpairs_kernels::Made *)program)->launch(message_bytes, type, op, stream) : CCL_BAD_ARGUMENT;
 }
-void allreduce_allpairs_destroy(allreduce_allpairs_program *program) { delete (Made *)program; }
+void allreduce_allpairs_destroy(allreduce_allpairs_program *program) { delete (allreduce_allpairs_kernels::Made *)program; }
 }

@@ -47,7 +47,7 @@ using Arguments = ccl::Arguments<Program>;
 template <class K>
 CCL_DEVICE void block_own(const Block &b) {
     // reduce_packets input[rank], parts[*] -> output[rank];
-#line 16 "stdlib/ccl/algorithms/allreduce_packets.ccl"
+#line 15 "stdlib/ccl/algorithms/allreduce_packets.ccl"
     b.reduce_packets<K>(b.whole(1),
             b.output(b.rank),
             b.packets(b.slots() + 7, b.peers()),
@@ -61,7 +61,7 @@ template <class K>
 CCL_DEVICE void block_send(const Block &b) {
     const uint32_t peer = b.peer(b.block - 1);
     // put_packets input[p] -> p.parts[rank] via mem[p];
-#line 19 "stdlib/ccl/algorithms/allreduce_packets.ccl"
+#line 18 "stdlib/ccl/algorithms/allreduce_packets.ccl"
     b.put_packets<K>(b.whole(1), b.packets(b.slot(peer), peer), b.output(peer));
 }
 #line 68 "allreduce_packets.cu"
@@ -71,7 +71,7 @@ template <class K>
 CCL_DEVICE void block_receive(const Block &b) {
     const uint32_t index = b.block - 8;
     const uint32_t peer = b.peer(index);
-#line 20 "stdlib/ccl/algorithms/allreduce_packets.ccl"
+#line 19 "stdlib/ccl/algorithms/allreduce_packets.ccl"
     b.unpack_packets<K>(b.whole(1), b.output(peer), b.packets(index + 7));  // unpack_packets sums[p] -> output[p];
 }
 #line 78 "allreduce_packets.cu"
@@ -97,16 +97,20 @@ using Made = ccl::Program<Program, Kernels>;
 
 }  // namespace allreduce_packets_kernels
 
-using allreduce_packets_kernels::Made;
-
 extern "C" {
-size_t allreduce_packets_scratch_bytes(size_t message_bytes) { return Made::scratch_bytes(message_bytes); }
-size_t allreduce_packets_sync_bytes(void) { return Made::sync_bytes(); }
+size_t allreduce_packets_input_bytes(int rank, size_t message_bytes) {
+    return allreduce_packets_kernels::Made::input_bytes(rank, message_bytes);
+}
+size_t allreduce_packets_output_bytes(int rank, size_t message_bytes) {
+    return allreduce_packets_kernels::Made::output_bytes(rank, message_bytes);
+}
+size_t allreduce_packets_scratch_bytes(size_t message_bytes) { return allreduce_packets_kernels::Made::scratch_bytes(message_bytes); }
+size_t allreduce_packets_sync_bytes(void) { return allreduce_packets_kernels::Made::sync_bytes(); }
 ccl_status allreduce_packets_create(allreduce_packets_program **made, const ccl_setup *setup) {
-    return Made::create((Made **)made, setup);
+    return allreduce_packets_kernels::Made::create((allreduce_packets_kernels::Made **)made, setup);
 }
 ccl_status allreduce_packets_launch(allreduce_packets_program *program, size_t message_bytes, ccl_type type, ccl_op op, void *stream) {
-    return program ? ((Made *)program)->launch(message_bytes, type, op, stream) : CCL_BAD_ARGUMENT;
+    return program ? ((allreduce_packets_kernels::Made *)program)->launch(message_bytes, type, op, stream) : CCL_BAD_ARGUMENT;
 }
-void allreduce_packets_destroy(allreduce_packets_program *program) { delete (Made *)program; }
+void allreduce_packets_destroy(allreduce_packets_program *program) { delete (allreduce_packets_kernels::Made *)program; }
 }
