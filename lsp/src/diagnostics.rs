@@ -11,6 +11,7 @@ use crate::cut;
 use crate::database::{self, Configuration, Database, Document, Resolved, Text};
 use crate::directive;
 use crate::settings::Settings;
+use crate::verdict::{Verdict, Verdicts};
 use compiler::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix, Import, Label, Severity};
 use compiler::driver::{self, Proof};
 use compiler::elaborate;
@@ -67,6 +68,15 @@ pub struct Findings {
     pub findings: Vec<Finding>,
     /// Whether only [`whole`] can decide.
     pub doubtful: bool,
+}
+
+/// What the compiler finds when it checks a file as a whole.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// In the order of the text.
+    pub findings: Vec<Finding>,
+    /// The verdicts about its programs; empty if there are errors for which no program is checked.
+    pub verdicts: Verdicts,
 }
 
 /// The findings about syntax and types.
@@ -174,23 +184,24 @@ pub fn whole(
     disk: &dyn Fn(&str) -> Text,
     checked_with: &Settings,
     interrupt: &Interrupt,
-) -> Vec<Finding> {
+) -> Checked {
     let mut read = |name: &str| texts.get(name).cloned().unwrap_or_else(|| disk(name));
-    let Ok(text) = read(name) else { return Vec::new() };
+    let Ok(text) = read(name) else { return Checked::default() };
     let mut sources = SourceMap::default();
     let main = sources.add(name, text.clone());
     let (unit, mut reports) = driver::load(main, &mut sources, &mut read);
     let mut homes = vec![None; reports.len()];
-    let mut complained = Vec::new();
+    let (mut complained, mut verdicts) = (Vec::new(), Verdicts::new());
     if !driver::has_errors(&reports) {
         for (id, program) in unit.programs.entries() {
             if interrupt.is_set() {
-                return Vec::new();
+                return Checked::default();
             }
             let (_, piece) = piece(&text, program.span.start);
             let directive = directive::directive(piece);
             let elaboration = checked_with.elaboration(program, &directive);
-            let mut found = prove(&unit, id, &elaboration, checked_with, interrupt).0;
+            let (mut found, lowered) = prove(&unit, id, &elaboration, checked_with, interrupt);
+            verdicts.insert(program.name.clone(), Verdict::new(&found, lowered.is_some()));
             confirm((&sources, &unit, id), &elaboration, checked_with, interrupt, &mut found);
             checked_with.attribute(program, &directive, &mut found);
             reports.extend(found);
@@ -226,7 +237,7 @@ pub fn whole(
         complaint(one, spot, name, *start)
     }));
     findings.sort_by(|a, b| a.spot.cmp(&b.spot));
-    findings
+    Checked { findings, verdicts }
 }
 
 /// Checks a program: returns the reports, and the program if it could be lowered.

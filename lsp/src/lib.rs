@@ -33,4 +33,5 @@ pub mod settings;
 pub mod text;
 pub mod typed;
 pub mod values;
+pub mod verdict;
 pub mod workspace;
