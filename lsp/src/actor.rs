@@ -319,10 +319,8 @@ impl Actor {
             }
             Command::Close(url) => self.close(&url),
             Command::OnDisk(urls) => {
-                for url in urls.iter().filter(|url| !self.snapshot.open.contains_key(url)) {
-                    let name = self.snapshot.workspace.name(url);
-                    self.snapshot.database.refresh(&name);
-                    self.changed = true;
+                for url in urls {
+                    self.on_disk(&url);
                 }
             }
             Command::Configure(settings) => {
@@ -346,6 +344,18 @@ impl Actor {
         self.unsaid.insert(url.clone());
         Arc::make_mut(&mut self.snapshot.open).insert(url, open);
         self.changed = true;
+    }
+
+    /// Reads what may have changed on the disk: a file, or what was read from a folder. The texts of open files are the
+    /// editor's.
+    fn on_disk(&mut self, url: &Url) {
+        let name = self.snapshot.workspace.name(url);
+        for name in self.snapshot.database.known_below(&name) {
+            if !self.snapshot.open.values().any(|open| open.name == name) {
+                self.snapshot.database.refresh(&name);
+                self.changed = true;
+            }
+        }
     }
 
     /// Gives all files the names that they have in the workspace now.

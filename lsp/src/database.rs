@@ -211,6 +211,16 @@ impl Database {
         self.documents.lock().unwrap_or_else(PoisonError::into_inner).contains_key(name)
     }
 
+    /// The files that have been requested and have this name, or lie in the folder with this name.
+    #[must_use]
+    pub fn known_below(&self, name: &str) -> Vec<String> {
+        let documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+        let below = |known: &&String| {
+            known.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        documents.keys().filter(below).cloned().collect()
+    }
+
     /// The texts of all files that have been requested.
     #[must_use]
     pub fn texts(&self) -> BTreeMap<String, Text> {
