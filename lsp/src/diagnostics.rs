@@ -10,6 +10,7 @@ use crate::complaints::{self, Complaint};
 use crate::cut;
 use crate::database::{self, Configuration, Database, Document, Resolved, Text};
 use crate::directive;
+use crate::entangled::entangled;
 use crate::settings::Settings;
 use crate::verdict::{Verdict, Verdicts};
 use compiler::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix, Import, Label, Severity};
@@ -93,7 +94,8 @@ pub fn types(database: &Database, document: Document) -> Findings {
         }
         return found;
     }
-    found.doubtful = database::directory(database, document).clashes;
+    found.doubtful =
+        entangled(database, document) || database::directory(database, document).clashes;
     let mut mentioned = BTreeSet::new();
     for part in &parts {
         let resolved = database::resolved(database, part.declaration);
@@ -197,7 +199,7 @@ pub fn whole(
             if interrupt.is_set() {
                 return Checked::default();
             }
-            let (_, piece) = piece(&text, program.span.start);
+            let (_, piece) = cut::piece(&text, program.span.start);
             let directive = directive::directive(piece);
             let elaboration = checked_with.elaboration(program, &directive);
             let (mut found, lowered) = prove(&unit, id, &elaboration, checked_with, interrupt);
@@ -207,7 +209,7 @@ pub fn whole(
             reports.extend(found);
             homes.resize(reports.len(), Some(program.span));
         }
-        complained = pieces(&text)
+        complained = cut::pieces(&text)
             .flat_map(|(start, piece)| {
                 let inside = |at: u32| (start..start + piece.len() as u32).contains(&at);
                 let program = unit.programs.iter().find(|program| inside(program.span.start));
@@ -276,22 +278,6 @@ pub(crate) fn confirm(
     let settings = std::slice::from_ref(elaboration);
     let subject = Subject { sources, unit, program, settings, check: &check, interrupt };
     trial::confirm(subject, reports);
-}
-
-/// The declaration in which an offset lies: its start, and its text.
-fn piece(text: &str, offset: u32) -> (u32, &str) {
-    let inside = |(start, piece): &(u32, &str)| offset < start + piece.len() as u32;
-    pieces(text).find(inside).unwrap_or((0, text))
-}
-
-/// The declarations of a text: the start of each, and its text.
-fn pieces(text: &str) -> impl Iterator<Item = (u32, &str)> {
-    let starts = cut::cut(text);
-    let ends = starts.iter().skip(1).copied().chain([text.len() as u32]).collect::<Vec<_>>();
-    starts
-        .into_iter()
-        .zip(ends)
-        .map(move |(start, end)| (start, text.get(start as usize..end as usize).unwrap_or("")))
 }
 
 /// The syntax errors of a declaration.

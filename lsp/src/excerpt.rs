@@ -122,14 +122,15 @@ pub fn names(file: &ast::File, canon: &str) -> Names {
     let program = entries.iter().any(|entry| entry.kind == EntryKind::Program);
     let mut declares: Vec<(Option<EntryKind>, String)> =
         entries.into_iter().map(|entry| (Some(entry.kind), entry.name)).collect();
-    let mut leaf = false;
+    let mut imports = 0;
     for item in &file.items {
         if let ast::ItemKind::Use(used) = &item.kind {
-            leaf = true;
+            imports += 1;
             let here = used.names.iter().map(|name| name.known_as());
             declares.extend(here.map(|name| (None, name.text.clone())));
         }
     }
+    let leaf = imports > 0 && imports == file.items.len();
     let words = tokens(FileId(0), canon).tokens;
     let words = words.iter().filter(|token| token.kind.is_name() && !leaf);
     let mentions = words.map(|token| token.text.to_owned()).collect();

@@ -20,6 +20,7 @@ pub mod database;
 pub mod declared;
 pub mod diagnostics;
 pub mod directive;
+pub mod entangled;
 pub mod excerpt;
 pub mod features;
 pub mod inputs;
