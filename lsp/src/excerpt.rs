@@ -137,13 +137,16 @@ pub fn names(file: &ast::File, canon: &str) -> Names {
     Names { declares, mentions, program }
 }
 
-/// The first words of a declaration.
+/// The first two words of a declaration: what it is, and what it is called.
 #[must_use]
 pub fn title(piece: &str) -> String {
-    let head = |line: &&str| line.starts_with(|first: char| first.is_ascii_lowercase());
-    let line = piece.lines().find(head).unwrap_or("");
-    let end = line.find(['(', '{', '=', ':', ';']).unwrap_or(line.len());
-    line.get(..end).unwrap_or("").trim_end().to_owned()
+    let lines = piece.split_inclusive(['\n', '\r']);
+    let starts = |line: &&str| line.trim_start().starts_with(|first: char| first.is_lowercase());
+    let above: usize = lines.take_while(|line| !starts(line)).map(str::len).sum();
+    let rest = piece.get(above..).unwrap_or("");
+    let end = rest.find(['(', '{', '=', ':', ';']).unwrap_or(rest.len());
+    let words = rest.get(..end).unwrap_or("").split_whitespace().take(2);
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// The canonical texts of several declarations, concatenated.
@@ -204,6 +207,7 @@ mod tests {
     fn a_title_does_not_know_what_follows() {
         assert_eq!(title("// c\n#[allow(x)]\nprogram ring(ranks: int) {"), "program ring");
         assert_eq!(title("use std::a::b;"), "use std");
+        assert_eq!(title("// c\r  program\n  ring (ranks: int) {"), "program ring");
         assert_eq!(title("// only this\n"), "");
     }
 
