@@ -276,8 +276,7 @@ fn is_told(told: &[Diagnostic], report: &Diagnostic) -> bool {
 /// Notes that a finding appeared only after the passes: it is not the author's mistake, and if only that form of the
 /// program is too large for a proof, there is no mistake at all.
 fn made_here(report: Diagnostic) -> Diagnostic {
-    let is_too_large = [Code::W0501, Code::W0502].contains(&report.code);
-    let note = match is_too_large {
+    let note = match is_left_open(&report) {
         true => {
             "this is about the program after the compiler's passes; for the program as written it is proved"
         }
@@ -485,6 +484,18 @@ impl Target {
 #[must_use]
 pub fn runnable(program: &ir::Program) -> ir::Program {
     replicate::replicate(program.clone())
+}
+
+/// Whether a program whose checks were made and found this is proved to be correct: nothing is wrong, and no check was
+/// left out.
+#[must_use]
+pub fn is_proved(diagnostics: &[Diagnostic]) -> bool {
+    !has_errors(diagnostics) && !diagnostics.iter().any(is_left_open)
+}
+
+/// Whether a report says that something was too large to be checked in full.
+fn is_left_open(report: &Diagnostic) -> bool {
+    matches!(report.code, Code::W0501 | Code::W0502)
 }
 
 /// Whether a report is an error.

@@ -7,7 +7,8 @@
 //!   question.
 //! - An update cancels whatever is being computed. Diagnostics then start over. A question is asked again, unless the
 //!   file that it is about has changed: then the answer is the error "content modified".
-//! - Questions run on threads of their own, so that none waits for diagnostics.
+//! - Questions run on threads of their own, so that none waits for diagnostics. Questions about diagnostics, which may
+//!   take as long as the checks, have other threads than the rest.
 
 use crate::analysis::{Analysis, Spot};
 use crate::analyst::{Analyst, Job, Subject};
@@ -26,8 +27,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use tokio::sync::oneshot;
 
-/// How many questions are answered at once: some wait for checks, and the others must not wait behind them.
+/// How many questions are answered at once.
 const ANSWERERS: usize = 4;
+
+/// How many questions that wait for checks are answered at once.
+const CHECKERS: usize = 2;
 
 /// A command to the actor.
 pub enum Command {
@@ -51,7 +55,17 @@ pub enum Command {
 pub struct Question {
     /// The file that it is about, and the version of that file when it was asked.
     about: Option<(Url, Option<i32>)>,
+    pace: Pace,
     work: Box<Attempt>,
+}
+
+/// How long a question may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// It is answered from what is known, or after a short computation.
+    Prompt,
+    /// It waits for the checks of programs.
+    Checked,
 }
 
 /// Tries to answer; may be called again if it was cancelled.
@@ -176,11 +190,16 @@ impl Handle {
     pub fn ask<T: Send + 'static>(
         &self,
         about: Option<Url>,
+        pace: Pace,
         work: impl Fn(&Snapshot) -> T + Send + 'static,
     ) -> Answer<T, Refusal> {
         let (sender, receiver) = oneshot::channel();
         let mut sender = Some(sender);
         let work = Box::new(move |snapshot: &Snapshot, fate| {
+            if sender.as_ref().is_none_or(oneshot::Sender::is_closed) {
+                // Nobody waits for the answer any more.
+                return Outcome::Answered;
+            }
             let answer = match fate {
                 Fate::Stale => Err(Refusal::Modified),
                 Fate::Live => match salsa::Cancelled::catch(AssertUnwindSafe(|| work(snapshot))) {
@@ -188,11 +207,12 @@ impl Handle {
                     Err(_) => return Outcome::Cancelled,
                 },
             };
-            // The receiver may be gone already.
+            // The receiver may be gone by now.
             sender.take().map(|sender| sender.send(answer).ok());
             Outcome::Answered
         });
-        self.send(Command::Ask(Question { about: about.map(|url| (url, None)), work }));
+        let about = about.map(|url| (url, None));
+        self.send(Command::Ask(Question { about, pace, work }));
         Box::pin(async move { receiver.await.unwrap_or(Err(Refusal::Gone)) })
     }
 }
@@ -216,25 +236,27 @@ pub fn start(
     let mut database = Database::new(disk.clone());
     database.set_settings(settings);
     let analyst = Analyst::start(disk, publisher);
-    let questions = answerers(&queue);
+    let prompt = answerers(&queue, ANSWERERS);
+    let checked = answerers(&queue, CHECKERS);
     let actor = Actor {
         snapshot: Snapshot { open: Arc::default(), workspace, encoding, database },
         names,
         unsaid: BTreeSet::new(),
         recent: Vec::new(),
         changed: false,
-        questions,
+        prompt,
+        checked,
         analyst,
     };
     thread::spawn(move || actor.run(&commands));
     Handle { queue }
 }
 
-/// Starts the threads that answer questions; cancelled questions go back into the queue.
-fn answerers(queue: &Sender<Command>) -> Sender<(Question, Snapshot)> {
+/// Starts threads that answer questions; cancelled questions go back into the queue.
+fn answerers(queue: &Sender<Command>, threads: usize) -> Sender<(Question, Snapshot)> {
     let (sender, receiver) = mpsc::channel::<(Question, Snapshot)>();
     let receiver = Arc::new(Mutex::new(receiver));
-    for _ in 0..ANSWERERS {
+    for _ in 0..threads {
         let (receiver, queue) = (receiver.clone(), queue.clone());
         thread::spawn(move || {
             loop {
@@ -263,7 +285,9 @@ struct Actor {
     recent: Vec<Url>,
     /// Whether diagnostics may have changed.
     changed: bool,
-    questions: Sender<(Question, Snapshot)>,
+    /// The threads for questions of each pace.
+    prompt: Sender<(Question, Snapshot)>,
+    checked: Sender<(Question, Snapshot)>,
     analyst: Analyst,
 }
 
@@ -296,11 +320,7 @@ impl Actor {
             Command::Close(url) => self.close(&url),
             Command::OnDisk(urls) => {
                 for url in urls {
-                    let name = self.snapshot.workspace.name(&url);
-                    if self.opened(&name).is_none() {
-                        self.snapshot.database.refresh(&name);
-                        self.changed = true;
-                    }
+                    self.on_disk(&url);
                 }
             }
             Command::Configure(settings) => {
@@ -324,6 +344,18 @@ impl Actor {
         self.unsaid.insert(url.clone());
         Arc::make_mut(&mut self.snapshot.open).insert(url, open);
         self.changed = true;
+    }
+
+    /// Reads what may have changed on the disk: a file, or what was read from a folder. The texts of open files are the
+    /// editor's.
+    fn on_disk(&mut self, url: &Url) {
+        let name = self.snapshot.workspace.name(url);
+        for name in self.snapshot.database.known_below(&name) {
+            if self.opened(&name).is_none() {
+                self.snapshot.database.refresh(&name);
+                self.changed = true;
+            }
+        }
     }
 
     /// Gives all files the names that they have in the workspace now.
@@ -379,7 +411,11 @@ impl Actor {
             }
             *asked = now;
         }
-        let _ = self.questions.send((question, self.snapshot.clone()));
+        let threads = match question.pace {
+            Pace::Prompt => &self.prompt,
+            Pace::Checked => &self.checked,
+        };
+        let _ = threads.send((question, self.snapshot.clone()));
     }
 
     fn analyse(&mut self) {

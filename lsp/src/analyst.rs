@@ -18,9 +18,10 @@ use crate::carried::Carried;
 use crate::database::{self, Configuration, Db as _, Disk, Text};
 use crate::diagnostics::{self, Finding};
 use crate::features::problems::{self, Context};
-use crate::publisher::{Publisher, Stage};
+use crate::publisher::{Known, Publisher, Stage};
 use crate::settings::Settings;
 use crate::text::{Encoding, Lines};
+use crate::verdict::{self, Verdicts};
 use crate::workspace::Workspace;
 use compiler::diagnostic::nearest;
 use compiler::interrupt::Interrupt;
@@ -231,14 +232,14 @@ impl Worker {
         let document = database.document(&subject.name);
         let found = diagnostics::types(database, document);
         if found.doubtful {
-            self.publish(snapshot, subject, Stage::Doubtful, &found.findings);
+            self.publish(snapshot, subject, Stage::Doubtful, &found.findings, Verdicts::new());
             return None;
         }
         let text = document.text(database).unwrap_or_default();
         let carried = self.carried.entry(subject.url.clone()).or_default();
         carried.follow(&subject.name, &text);
         let all = carried.with(&found.findings);
-        self.publish(snapshot, subject, Stage::Types, &all);
+        self.publish(snapshot, subject, Stage::Types, &all, Verdicts::new());
         Some(found.findings)
     }
 
@@ -246,7 +247,7 @@ impl Worker {
     fn proofs(&mut self, snapshot: &Snapshot, subject: &Subject, types: &[Finding]) {
         let database = &snapshot.database;
         let (mut shown, mut news) = (Instant::now(), false);
-        let mut titles = BTreeSet::new();
+        let (mut titles, mut verdicts) = (BTreeSet::new(), Verdicts::new());
         for part in analysis::parts(database, database.document(&subject.name)) {
             let title = part.declaration.title(database);
             if title.starts_with("program") {
@@ -255,10 +256,11 @@ impl Worker {
             let carried = self.carried.entry(subject.url.clone()).or_default();
             if news && shown.elapsed() > SHOW {
                 let all = carried.with(types);
-                self.publish(snapshot, subject, Stage::Types, &all);
+                self.publish(snapshot, subject, Stage::Types, &all, verdicts.clone());
                 (shown, news) = (Instant::now(), false);
             }
             let found = diagnostics::proof(database, part);
+            verdicts.extend(verdict::verdict(database, part.declaration));
             let carried = self.carried.entry(subject.url.clone()).or_default();
             news |= carried.set(title.clone(), found);
             titles.insert(title);
@@ -266,15 +268,23 @@ impl Worker {
         let carried = self.carried.entry(subject.url.clone()).or_default();
         carried.keep(&titles);
         let all = carried.with(types);
-        self.publish(snapshot, subject, Stage::Whole, &all);
+        self.publish(snapshot, subject, Stage::Whole, &all, verdicts);
     }
 
-    fn publish(&self, snapshot: &Snapshot, subject: &Subject, stage: Stage, found: &[Finding]) {
+    fn publish(
+        &self,
+        snapshot: &Snapshot,
+        subject: &Subject,
+        stage: Stage,
+        found: &[Finding],
+        verdicts: Verdicts,
+    ) {
         let lines = |name: &str| snapshot.lines(name);
         let url = |name: &str| snapshot.url(name);
         let context = Context::new(&lines, &url);
         let problems = problems::problems(&context, &subject.name, found);
-        self.publisher.publish(subject.url.clone(), subject.version, stage, problems);
+        let known = Known { version: subject.version, stage, problems, verdicts };
+        self.publisher.publish(subject.url.clone(), known);
     }
 }
 
@@ -336,7 +346,7 @@ fn settle(jobs: &Receiver<(Recheck, Interrupt)>, publisher: &Publisher, disk: &D
 fn whole(recheck: &Recheck, interrupt: &Interrupt, publisher: &Publisher, disk: &Disk) {
     for subject in &recheck.subjects {
         let (texts, settings) = (&recheck.texts, &recheck.settings);
-        let found = diagnostics::whole(&subject.name, texts, &disk, settings, interrupt);
+        let checked = diagnostics::whole(&subject.name, texts, &disk, settings, interrupt);
         if interrupt.is_set() {
             return;
         }
@@ -344,7 +354,9 @@ fn whole(recheck: &Recheck, interrupt: &Interrupt, publisher: &Publisher, disk: 
         let lines = |name: &str| Some(Arc::new(Lines::new(text(name)?, recheck.encoding)));
         let url = |name: &str| actor::url(&recheck.open, &recheck.workspace, name);
         let context = Context::new(&lines, &url);
-        let problems = problems::problems(&context, &subject.name, &found);
-        publisher.publish(subject.url.clone(), subject.version, Stage::Whole, problems);
+        let problems = problems::problems(&context, &subject.name, &checked.findings);
+        let (version, verdicts) = (subject.version, checked.verdicts);
+        let known = Known { version, stage: Stage::Whole, problems, verdicts };
+        publisher.publish(subject.url.clone(), known);
     }
 }

@@ -25,6 +25,23 @@ pub fn cut(text: &str) -> Vec<u32> {
     scan.starts
 }
 
+/// The declaration in which an offset lies: its start, and its text.
+#[must_use]
+pub fn piece(text: &str, offset: u32) -> (u32, &str) {
+    let inside = |(start, piece): &(u32, &str)| offset < start + piece.len() as u32;
+    pieces(text).find(inside).unwrap_or((0, text))
+}
+
+/// The declarations of a text: the start of each, and its text.
+pub fn pieces(text: &str) -> impl Iterator<Item = (u32, &str)> {
+    let starts = cut(text);
+    let ends = starts.iter().skip(1).copied().chain([text.len() as u32]).collect::<Vec<_>>();
+    starts
+        .into_iter()
+        .zip(ends)
+        .map(move |(start, end)| (start, text.get(start as usize..end as usize).unwrap_or("")))
+}
+
 /// Comments, documentation or attributes that may belong to the declaration below them.
 #[derive(Clone, Copy)]
 struct Lead {

@@ -11,6 +11,7 @@
 
 use crate::cut;
 use crate::diagnostics;
+use crate::entangled::entangled;
 use crate::excerpt::{self, Canon, Excerpt, Names};
 pub use crate::inputs::{Configuration, Declaration, Document, Text};
 use crate::settings::Settings;
@@ -64,10 +65,11 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// The program, if the declaration is one.
+    /// The program, if the declaration is one; none if there are several in a file that is not cut.
     #[must_use]
     pub fn program(&self) -> Option<ProgramId> {
-        self.unit.programs.ids().next()
+        let mut programs = self.unit.programs.ids();
+        programs.next().filter(|_| programs.next().is_none())
     }
 }
 
@@ -211,6 +213,16 @@ impl Database {
         self.documents.lock().unwrap_or_else(PoisonError::into_inner).contains_key(name)
     }
 
+    /// The files that have been requested and have this name, or lie in the folder with this name.
+    #[must_use]
+    pub fn known_below(&self, name: &str) -> Vec<String> {
+        let documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+        let below = |known: &&String| {
+            known.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        documents.keys().filter(below).cloned().collect()
+    }
+
     /// The texts of all files that have been requested.
     #[must_use]
     pub fn texts(&self) -> BTreeMap<String, Text> {
@@ -229,9 +241,21 @@ pub fn lines(db: &dyn Db, document: Document, encoding: Encoding) -> Arc<Lines> 
     Arc::new(Lines::new(document.text(db).unwrap_or_default(), encoding))
 }
 
+/// The declarations of a file; a file whose declarations cannot be processed separately has only one.
+pub fn outline<'db>(db: &'db dyn Db, document: Document) -> &'db Outline<'db> {
+    if entangled(db, document) { uncut(db, document) } else { pieces(db, document) }
+}
+
+/// A file that is not cut.
+#[salsa::tracked]
+fn uncut<'db>(db: &'db dyn Db, document: Document) -> Outline<'db> {
+    let text = document.text(db).unwrap_or_default();
+    Outline { declarations: vec![(0, Declaration::new(db, document, String::new(), text))] }
+}
+
 /// Cuts a file into declarations.
 #[salsa::tracked]
-pub fn outline<'db>(db: &'db dyn Db, document: Document) -> Outline<'db> {
+pub fn pieces<'db>(db: &'db dyn Db, document: Document) -> Outline<'db> {
     let text = document.text(db).unwrap_or_default();
     let starts = cut::cut(&text);
     let ends = starts.iter().skip(1).copied().chain([text.len() as u32]);
@@ -367,7 +391,18 @@ pub fn resolve(db: &dyn Db, declaration: Declaration<'_>, text: Arc<str>) -> Res
 /// The parameters that the comments above a program set.
 #[salsa::tracked(returns(clone))]
 pub fn directive<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<str> {
-    crate::directive::directive(&declaration.text(db)).into()
+    let (text, parsed) = (declaration.text(db), parsed(db, declaration));
+    let name = |item: &ast::Item| match &item.kind {
+        ast::ItemKind::Program(program) => Some(program.name.span.start),
+        ast::ItemKind::Use(_)
+        | ast::ItemKind::Let(_)
+        | ast::ItemKind::Function(_)
+        | ast::ItemKind::Procedure(_)
+        | ast::ItemKind::Collective(_) => None,
+    };
+    let program = parsed.file.items.iter().find_map(name);
+    let (_, piece) = cut::piece(&text, program.unwrap_or(0));
+    crate::directive::directive(piece).into()
 }
 
 /// Checks a program, if the declaration is a program without errors.

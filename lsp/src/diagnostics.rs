@@ -10,7 +10,9 @@ use crate::complaints::{self, Complaint};
 use crate::cut;
 use crate::database::{self, Configuration, Database, Document, Resolved, Text};
 use crate::directive;
+use crate::entangled::entangled;
 use crate::settings::Settings;
+use crate::verdict::{Verdict, Verdicts};
 use compiler::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix, Import, Label, Severity};
 use compiler::driver::{self, Proof};
 use compiler::elaborate;
@@ -69,6 +71,15 @@ pub struct Findings {
     pub doubtful: bool,
 }
 
+/// What the compiler finds when it checks a file as a whole.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// In the order of the text.
+    pub findings: Vec<Finding>,
+    /// The verdicts about its programs; empty if there are errors for which no program is checked.
+    pub verdicts: Verdicts,
+}
+
 /// The findings about syntax and types.
 #[must_use]
 pub fn types(database: &Database, document: Document) -> Findings {
@@ -83,7 +94,8 @@ pub fn types(database: &Database, document: Document) -> Findings {
         }
         return found;
     }
-    found.doubtful = database::directory(database, document).clashes;
+    found.doubtful =
+        entangled(database, document) || database::directory(database, document).clashes;
     let mut mentioned = BTreeSet::new();
     for part in &parts {
         let resolved = database::resolved(database, part.declaration);
@@ -174,29 +186,30 @@ pub fn whole(
     disk: &dyn Fn(&str) -> Text,
     checked_with: &Settings,
     interrupt: &Interrupt,
-) -> Vec<Finding> {
+) -> Checked {
     let mut read = |name: &str| texts.get(name).cloned().unwrap_or_else(|| disk(name));
-    let Ok(text) = read(name) else { return Vec::new() };
+    let Ok(text) = read(name) else { return Checked::default() };
     let mut sources = SourceMap::default();
     let main = sources.add(name, text.clone());
     let (unit, mut reports) = driver::load(main, &mut sources, &mut read);
     let mut homes = vec![None; reports.len()];
-    let mut complained = Vec::new();
+    let (mut complained, mut verdicts) = (Vec::new(), Verdicts::new());
     if !driver::has_errors(&reports) {
         for (id, program) in unit.programs.entries() {
             if interrupt.is_set() {
-                return Vec::new();
+                return Checked::default();
             }
-            let (_, piece) = piece(&text, program.span.start);
+            let (_, piece) = cut::piece(&text, program.span.start);
             let directive = directive::directive(piece);
             let elaboration = checked_with.elaboration(program, &directive);
-            let mut found = prove(&unit, id, &elaboration, checked_with, interrupt).0;
+            let (mut found, lowered) = prove(&unit, id, &elaboration, checked_with, interrupt);
+            verdicts.insert(program.name.clone(), Verdict::new(&found, lowered.is_some()));
             confirm((&sources, &unit, id), &elaboration, checked_with, interrupt, &mut found);
             checked_with.attribute(program, &directive, &mut found);
             reports.extend(found);
             homes.resize(reports.len(), Some(program.span));
         }
-        complained = pieces(&text)
+        complained = cut::pieces(&text)
             .flat_map(|(start, piece)| {
                 let inside = |at: u32| (start..start + piece.len() as u32).contains(&at);
                 let program = unit.programs.iter().find(|program| inside(program.span.start));
@@ -226,7 +239,7 @@ pub fn whole(
         complaint(one, spot, name, *start)
     }));
     findings.sort_by(|a, b| a.spot.cmp(&b.spot));
-    findings
+    Checked { findings, verdicts }
 }
 
 /// Checks a program: returns the reports, and the program if it could be lowered.
@@ -265,22 +278,6 @@ pub(crate) fn confirm(
     let settings = std::slice::from_ref(elaboration);
     let subject = Subject { sources, unit, program, settings, check: &check, interrupt };
     trial::confirm(subject, reports);
-}
-
-/// The declaration in which an offset lies: its start, and its text.
-fn piece(text: &str, offset: u32) -> (u32, &str) {
-    let inside = |(start, piece): &(u32, &str)| offset < start + piece.len() as u32;
-    pieces(text).find(inside).unwrap_or((0, text))
-}
-
-/// The declarations of a text: the start of each, and its text.
-fn pieces(text: &str) -> impl Iterator<Item = (u32, &str)> {
-    let starts = cut::cut(text);
-    let ends = starts.iter().skip(1).copied().chain([text.len() as u32]).collect::<Vec<_>>();
-    starts
-        .into_iter()
-        .zip(ends)
-        .map(move |(start, end)| (start, text.get(start as usize..end as usize).unwrap_or("")))
 }
 
 /// The syntax errors of a declaration.

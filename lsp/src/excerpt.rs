@@ -122,27 +122,31 @@ pub fn names(file: &ast::File, canon: &str) -> Names {
     let program = entries.iter().any(|entry| entry.kind == EntryKind::Program);
     let mut declares: Vec<(Option<EntryKind>, String)> =
         entries.into_iter().map(|entry| (Some(entry.kind), entry.name)).collect();
-    let mut leaf = false;
+    let mut imports = 0;
     for item in &file.items {
         if let ast::ItemKind::Use(used) = &item.kind {
-            leaf = true;
+            imports += 1;
             let here = used.names.iter().map(|name| name.known_as());
             declares.extend(here.map(|name| (None, name.text.clone())));
         }
     }
+    let leaf = imports > 0 && imports == file.items.len();
     let words = tokens(FileId(0), canon).tokens;
     let words = words.iter().filter(|token| token.kind.is_name() && !leaf);
     let mentions = words.map(|token| token.text.to_owned()).collect();
     Names { declares, mentions, program }
 }
 
-/// The first words of a declaration.
+/// The first two words of a declaration: what it is, and what it is called.
 #[must_use]
 pub fn title(piece: &str) -> String {
-    let head = |line: &&str| line.starts_with(|first: char| first.is_ascii_lowercase());
-    let line = piece.lines().find(head).unwrap_or("");
-    let end = line.find(['(', '{', '=', ':', ';']).unwrap_or(line.len());
-    line.get(..end).unwrap_or("").trim_end().to_owned()
+    let lines = piece.split_inclusive(['\n', '\r']);
+    let starts = |line: &&str| line.trim_start().starts_with(|first: char| first.is_lowercase());
+    let above: usize = lines.take_while(|line| !starts(line)).map(str::len).sum();
+    let rest = piece.get(above..).unwrap_or("");
+    let end = rest.find(['(', '{', '=', ':', ';']).unwrap_or(rest.len());
+    let words = rest.get(..end).unwrap_or("").split_whitespace().take(2);
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// The canonical texts of several declarations, concatenated.
@@ -203,6 +207,7 @@ mod tests {
     fn a_title_does_not_know_what_follows() {
         assert_eq!(title("// c\n#[allow(x)]\nprogram ring(ranks: int) {"), "program ring");
         assert_eq!(title("use std::a::b;"), "use std");
+        assert_eq!(title("// c\r  program\n  ring (ranks: int) {"), "program ring");
         assert_eq!(title("// only this\n"), "");
     }
 

@@ -13,6 +13,7 @@
 //!   again.
 
 use crate::features::problems::Problem;
+use crate::verdict::Verdicts;
 use lsp_types::{Diagnostic, Url};
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -86,6 +87,8 @@ pub struct Known {
     pub stage: Stage,
     /// The problems found in it.
     pub problems: Vec<Problem>,
+    /// The verdicts about its programs.
+    pub verdicts: Verdicts,
 }
 
 enum Message {
@@ -133,8 +136,8 @@ impl Publisher {
     }
 
     /// Submits findings about a file.
-    pub fn publish(&self, url: Url, version: i32, stage: Stage, problems: Vec<Problem>) {
-        let _ = self.queue.send(Message::Publish(url, Known { version, stage, problems }));
+    pub fn publish(&self, url: Url, known: Known) {
+        let _ = self.queue.send(Message::Publish(url, known));
     }
 
     /// Notes that a file is no longer open and has no diagnostics.
@@ -331,7 +334,7 @@ impl Work {
     /// Records a result; returns the notices to send to the client.
     fn note(&self, url: Url, known: Known) -> Vec<Notice> {
         let mut state = lock(&self.state);
-        let (mut unchanged, mut settled) = (false, false);
+        let (mut unchanged, mut agreed, mut settled) = (false, false, false);
         if let Some(last) = state.latest.get(&url) {
             let same = last.version == known.version;
             let older = (known.version, known.stage) < (last.version, last.stage);
@@ -339,6 +342,7 @@ impl Work {
                 return Vec::new();
             }
             unchanged = same && last.problems == known.problems;
+            agreed = unchanged && last.verdicts == known.verdicts;
             settled = same && last.stage == Stage::Whole;
         }
         let mut notices = Vec::new();
@@ -354,7 +358,7 @@ impl Work {
             notices.push(Notice::Refresh(View::Diagnostics));
         }
         let shown = state.lenses.get(&url).filter(|(version, _)| *version == known.version);
-        let less = shown.is_some_and(|(_, stage)| *stage != Some(known.stage) || !unchanged);
+        let less = shown.is_some_and(|(_, stage)| *stage != Some(known.stage) || !agreed);
         if less && known.stage != Stage::Types {
             state.lenses.remove(&url);
             notices.push(Notice::Refresh(View::Lenses));

@@ -9,7 +9,7 @@ pub(crate) mod introduction;
 mod sent_tokens;
 pub(crate) mod reader;
 
-use crate::actor::{self, Answer, Command, Handle, Refusal, Snapshot};
+use crate::actor::{self, Answer, Command, Handle, Pace, Refusal, Snapshot};
 use crate::analysis::Analysis;
 use crate::configured;
 use crate::features::elaborated::{self, Elaborated};
@@ -117,9 +117,27 @@ impl Ccl {
         about: Option<Url>,
         answer: impl Fn(&Snapshot, &Publisher) -> T + Send + 'static,
     ) -> Answer<T, Error> {
+        self.ask_at(Pace::Prompt, about, answer)
+    }
+
+    /// Like `ask`, for answers that wait for the checks of programs.
+    fn check<T: Send + 'static>(
+        &self,
+        about: Option<Url>,
+        answer: impl Fn(&Snapshot, &Publisher) -> T + Send + 'static,
+    ) -> Answer<T, Error> {
+        self.ask_at(Pace::Checked, about, answer)
+    }
+
+    fn ask_at<T: Send + 'static>(
+        &self,
+        pace: Pace,
+        about: Option<Url>,
+        answer: impl Fn(&Snapshot, &Publisher) -> T + Send + 'static,
+    ) -> Answer<T, Error> {
         let asked = self.session.get().map(|session| {
             let publisher = session.publisher.clone();
-            session.actor.ask(about, move |snapshot| answer(snapshot, &publisher))
+            session.actor.ask(about, pace, move |snapshot| answer(snapshot, &publisher))
         });
         Box::pin(async move {
             match asked {
@@ -244,7 +262,7 @@ impl LanguageServer for Ccl {
         let file = url.clone();
         let answer =
             move |snapshot: &Snapshot, _: &_| pull::document(snapshot, &file, known.as_deref());
-        Ok(self.ask(Some(url), answer).await?.into())
+        Ok(self.check(Some(url), answer).await?.into())
     }
 
     async fn workspace_diagnostic(
@@ -252,7 +270,7 @@ impl LanguageServer for Ccl {
         params: lsp::WorkspaceDiagnosticParams,
     ) -> Result<lsp::WorkspaceDiagnosticReportResult> {
         let known = params.previous_result_ids;
-        Ok(self.ask(None, move |snapshot, _| pull::workspace(snapshot, &known)).await?.into())
+        Ok(self.check(None, move |snapshot, _| pull::workspace(snapshot, &known)).await?.into())
     }
 
     async fn code_action(
@@ -264,16 +282,23 @@ impl LanguageServer for Ccl {
         }
         let (url, range) = (params.text_document.uri, params.range);
         let file = url.clone();
-        let answer = move |snapshot: &Snapshot, publisher: &Publisher| {
+        let known = move |snapshot: &Snapshot, publisher: &Publisher| {
             // Before the whole file is checked, findings may be of the previous text, or not the compiler's.
             let known = publisher.known(&file, snapshot.version(&file));
-            let problems = match known.filter(|known| known.stage == Stage::Whole) {
-                Some(known) => known.problems,
-                None => pull::all(snapshot, &file),
-            };
-            actions::fixes(&problems, range)
+            let known = known.filter(|known| known.stage == Stage::Whole);
+            known.map(|known| actions::fixes(&known.problems, range))
         };
-        self.ask(Some(url), answer).await.map(Some)
+        let (file, checked) = (url.clone(), known.clone());
+        let checked = move |snapshot: &Snapshot, publisher: &Publisher| {
+            let known = checked(snapshot, publisher);
+            known.unwrap_or_else(|| actions::fixes(&pull::all(snapshot, &file), range))
+        };
+        // Both are asked now, about the same text; the second one need not be waited for if the first has an answer.
+        let (known, checked) = (self.ask(Some(url.clone()), known), self.check(Some(url), checked));
+        match known.await? {
+            Some(fixes) => Ok(Some(fixes)),
+            None => checked.await.map(Some),
+        }
     }
 
     async fn formatting(

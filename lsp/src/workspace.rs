@@ -86,7 +86,7 @@ impl Workspace {
             (Some(Ok(folder)), Some(name)) => folder.join(name),
             _ => path,
         };
-        self.named(&path)
+        copies::module(&path).unwrap_or_else(|| self.named(&path))
     }
 
     /// The URL of a file; for modules of the library, that of a copy.

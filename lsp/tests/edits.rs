@@ -38,7 +38,7 @@ fn settings() -> Settings {
 fn whole(text: &str) -> Vec<Finding> {
     let texts: BTreeMap<String, Text> = [(NAME.to_owned(), Ok(text.into()))].into();
     let found = diagnostics::whole(NAME, &texts, &disk, &settings(), &Interrupt::default());
-    found.into_iter().filter(shown).collect()
+    found.findings.into_iter().filter(shown).collect()
 }
 
 /// Whether a finding is shown in the file.
@@ -177,7 +177,7 @@ fn a_long_conversation_stays_sound() {
     let lines = |_: &str| Some(Arc::new(Lines::new(text.as_str().into(), Encoding::Utf16)));
     let url_of = |_: &str| Url::parse(uri).ok();
     let context = Context::new(&lines, &url_of);
-    let expected = problems::problems(&context, &name, &expected);
+    let expected = problems::problems(&context, &name, &expected.findings);
     let expected: Vec<Value> = expected
         .iter()
         .map(|problem| serde_json::to_value(&problem.diagnostic).unwrap()["code"].clone())

@@ -99,6 +99,32 @@ fn one_slow_file_keeps_nobody_waiting() {
 }
 
 #[test]
+fn diagnostics_on_demand_keep_nobody_waiting() {
+    let mut client = Client::new(None, json!({"textDocument": {"diagnostic": {}}}));
+    client.open(OTHER, "fn f(n: int) -> int = n;\n");
+    let uris: Vec<String> = (0..6).map(|at| format!("untitled:Slow-{at}")).collect();
+    let mut asked = Vec::new();
+    for (at, uri) in uris.iter().enumerate() {
+        client.open(uri, &TEXT.replacen("500000", &format!("{}", 1_000_000 + at), 1));
+    }
+    for uri in &uris {
+        let file = json!({"textDocument": {"uri": uri}});
+        asked.push(client.ask("textDocument/diagnostic", file));
+    }
+    let place = json!({"line": 0, "character": 3});
+    let hover = json!({"textDocument": {"uri": OTHER}, "position": place});
+    assert!(client.request("textDocument/hover", hover).is_object());
+    let answered = asked.iter().filter(|id| client.has_heard(**id)).count();
+    assert_eq!(answered, 0, "what is asked later is answered first");
+    for id in asked {
+        let response = client.response(id);
+        assert!(response["result"]["items"].is_array(), "{response}");
+    }
+    client.settled_silently();
+    client.finish();
+}
+
+#[test]
 fn a_client_that_can_is_shown_that_a_check_goes_on() {
     let mut client = Client::new(None, json!({"window": {"workDoneProgress": true}}));
     client.open(SLOW, &TEXT.replacen("500000", "1000000", 1));

@@ -130,6 +130,38 @@ fn files_are_read_from_the_editor_before_the_disk() {
 }
 
 #[test]
+fn what_was_read_from_a_folder_goes_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let uri = |name: &str| lsp_types::Url::from_file_path(root.join(name)).unwrap().to_string();
+    let (main, lib) = (uri("main.ccl"), uri("parts/deep/lib.ccl"));
+    std::fs::create_dir_all(root.join("parts/deep")).unwrap();
+    std::fs::write(root.join("parts/deep/lib.ccl"), "let half = 2;\n").unwrap();
+    let watches = json!({"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": true}}});
+    let mut client = Client::new(Some(&root), watches);
+    let asked = client.wait(|message| message["method"] == "client/registerCapability");
+    let watchers = &asked["params"]["registrations"][0]["registerOptions"]["watchers"];
+    let deletions = json!({"globPattern": "**/*", "kind": 4});
+    assert!(watchers.as_array().unwrap().contains(&deletions), "{watchers}");
+    let text = GATHER.replacen("int = 4", "int = half * 2", 1);
+    client.open(&main, &format!("use \"parts/deep/lib.ccl\"::half;\n{text}"));
+    assert_eq!(client.settled(&main, 1), [] as [Value; 0]);
+    std::fs::remove_dir_all(root.join("parts")).unwrap();
+    let gone = json!({"changes": [{"uri": uri("parts"), "type": 3}]});
+    client.notify("workspace/didChangeWatchedFiles", gone.clone());
+    assert_eq!(Client::codes(&client.settled(&main, 1)), ["E0206"]);
+    // The text of an open file is the editor's.
+    client.open(&lib, "let half = 2;\n");
+    assert_eq!(client.settled(&main, 1), [] as [Value; 0]);
+    client.notify("workspace/didChangeWatchedFiles", gone);
+    client.settled_silently();
+    client.replace(&main, 2, &format!("use \"parts/deep/lib.ccl\"::half;\n\n{text}"));
+    assert_eq!(client.settled(&main, 2), [] as [Value; 0]);
+    client.settled_silently();
+    client.finish();
+}
+
+#[test]
 fn diagnostics_on_demand_are_those_of_the_text_at_the_time() {
     let capabilities = json!({"textDocument": {"diagnostic": {}},
         "workspace": {"diagnostics": {"refreshSupport": true}, "diagnostic": {"refreshSupport": true}}});

@@ -83,6 +83,21 @@ fn the_other_sides_of_races_are_counted_among_those_that_are_shown() {
 }
 
 #[test]
+fn a_race_is_shown_wherever_the_name_of_its_program_stands() {
+    let mut client = Client::new(None, json!({}));
+    for head in ["program", "program\n", "  program", "// Comment.\r  program"] {
+        let second = races(1).replacen("use std::collectives::unchecked;", "", 1);
+        let text = races(2) + &second.replacen(" p(", " q(", 1);
+        client.open(URI, &text.replace("program", head));
+        let found = client.settled(URI, 1);
+        assert!(found.iter().any(|one| one["severity"] == 1), "{head:?}: {found:#?}");
+        client.notify("textDocument/didClose", json!({"textDocument": {"uri": URI}}));
+        client.settled_silently();
+    }
+    client.finish();
+}
+
+#[test]
 fn what_is_broken_twice_in_an_import_is_shown_once() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();

@@ -6,7 +6,7 @@ use super::lowering::Lowering;
 use super::report::Reporter;
 use super::settings::{self, Given};
 use super::{Failure, Status, cuda, files, manifest, output, sweep};
-use compiler::diagnostic::{Code, Diagnostic, Severity};
+use compiler::diagnostic::{Diagnostic, Severity};
 use compiler::driver::{self, Lowered, Proof, Target};
 use compiler::elaborate;
 use compiler::interrupt::Interrupt;
@@ -142,11 +142,6 @@ pub(crate) fn lowered<T>(
     Ok(program.map(|program| (input, program)))
 }
 
-/// Whether a program with this report is nevertheless proved to be correct.
-fn leaves_it_proved(report: &Diagnostic) -> bool {
-    report.severity != Severity::Error && !matches!(report.code, Code::W0501 | Code::W0502)
-}
-
 /// What must be known about a program before it is written.
 pub(crate) fn proof(elaboration: &Elaboration, unproved: bool) -> Proof {
     match (elaboration.checks, unproved) {
@@ -195,7 +190,7 @@ impl BuildInput {
         if reporter.is_stopped() {
             return None;
         }
-        self.proved = proof != Proof::Skipped && diagnostics.iter().all(leaves_it_proved);
+        self.proved = proof != Proof::Skipped && driver::is_proved(&diagnostics);
         let check =
             |unit: &Unit, program: ProgramId, settings: &elaborate::Settings, proof: Proof| {
                 lowering.reports(unit, program, settings, (proof, self.target), &interrupt)

@@ -1,5 +1,5 @@
-//! The call hierarchy: who calls a function or procedure, and what it calls. Programs call, but are
-//! not called.
+//! The call hierarchy: who calls a function, procedure or collective, and what it calls. Programs and constants call, but
+//! are not called.
 
 use super::occurrences;
 use crate::actor::Snapshot;
@@ -22,7 +22,7 @@ struct Found<'db> {
     start: u32,
 }
 
-/// The function, procedure or program named at a position.
+/// The declaration named at a position.
 #[must_use]
 pub fn prepare(
     snapshot: &Snapshot,
@@ -42,6 +42,7 @@ pub fn incoming(
     item: &CallHierarchyItem,
 ) -> Option<Vec<CallHierarchyIncomingCall>> {
     let target = target(snapshot, item);
+    around(snapshot, &target).filter(is_called)?;
     let (database, files) = (&snapshot.database, snapshot.files());
     let documents = occurrences::neighbors(database, &files, &target.name);
     let mut callers: BTreeMap<(String, u32), (CallHierarchyItem, Vec<Range>)> = BTreeMap::new();
@@ -69,7 +70,8 @@ pub fn outgoing(
     let semantics = Semantics::new(&snapshot.database, found.declaration);
     let mut called: BTreeMap<Spot, (CallHierarchyItem, Vec<Range>)> = BTreeMap::new();
     for one in occurrences::uses(&semantics) {
-        let callee = around(snapshot, &one.target).filter(|item| is_name_of(item, &one.target));
+        let callee = around(snapshot, &one.target)
+            .filter(|found| is_called(found) && is_name_of(found, &one.target));
         let to = callee.and_then(|callee| entry(snapshot, &one.target.name, &callee));
         if let (Some(to), Some(at)) = (to, snapshot.location(&one.place)) {
             called.entry(one.target).or_insert_with(|| (to, Vec::new())).1.push(at.range);
@@ -101,7 +103,9 @@ fn around<'db>(snapshot: &'db Snapshot, place: &Spot) -> Option<Found<'db>> {
         ItemKind::Function(item) => (&item.name, SymbolKind::FUNCTION),
         ItemKind::Procedure(item) => (&item.name, SymbolKind::METHOD),
         ItemKind::Program(item) => (&item.name, SymbolKind::CLASS),
-        ItemKind::Use(_) | ItemKind::Let(_) | ItemKind::Collective(_) => return None,
+        ItemKind::Collective(item) => (&item.name, SymbolKind::INTERFACE),
+        ItemKind::Let(item) => (&item.name, SymbolKind::CONSTANT),
+        ItemKind::Use(_) => return None,
     };
     Some(Found {
         declaration: part.declaration,
@@ -110,6 +114,11 @@ fn around<'db>(snapshot: &'db Snapshot, place: &Spot) -> Option<Found<'db>> {
         kind,
         start: part.start,
     })
+}
+
+/// Whether a declaration is something that is called.
+fn is_called(found: &Found<'_>) -> bool {
+    [SymbolKind::FUNCTION, SymbolKind::METHOD, SymbolKind::INTERFACE].contains(&found.kind)
 }
 
 /// Whether a place is that of the item's own name.

@@ -6,7 +6,8 @@
 use crate::analysis::{Analysis, Part};
 use crate::concrete;
 use crate::operations::{self, counted};
-use crate::publisher::{Known, Stage};
+use crate::publisher::Known;
+use crate::verdict::Verdict;
 use compiler::ir;
 use compiler::syntax::ast::{ItemKind, Program};
 use lsp_types::{CodeLens, Command, DiagnosticSeverity, Range, Url};
@@ -20,7 +21,7 @@ pub fn lenses(analysis: &Analysis<'_>, url: &Url, known: Option<&Known>) -> Vec<
             if let ItemKind::Program(program) = &item.kind {
                 let name = analysis.lines.range(part.range(program.name.span));
                 let whole = analysis.lines.range(part.range(item.span));
-                let verdict = known.and_then(|known| verdict(known, whole));
+                let verdict = known.and_then(|known| verdict(known, &program.name.text, whole));
                 let title = title(analysis, part, verdict.as_deref());
                 lenses.extend(commands(name, url, program, title));
             }
@@ -63,16 +64,24 @@ fn size(program: &ir::Program) -> String {
     sizes.join(" · ")
 }
 
-/// The result of the checks for the program in a range; none if they have not finished.
-fn verdict(known: &Known, range: Range) -> Option<String> {
-    let inside = known.problems.iter().map(|problem| &problem.diagnostic).filter(|diagnostic| {
+/// What is known about a program, which has this name and range; none if it is neither wrong nor checked.
+fn verdict(known: &Known, name: &str, range: Range) -> Option<String> {
+    match known.verdicts.get(name) {
+        Some(Verdict::Proved) => Some("proved".to_owned()),
+        Some(Verdict::Open) => Some("not fully checked".to_owned()),
+        Some(Verdict::Wrong(errors)) => Some(counted(*errors, "error")),
+        None => {
+            let errors = errors(known, range);
+            (errors > 0).then(|| counted(errors, "error"))
+        }
+    }
+}
+
+/// How many errors a range has.
+fn errors(known: &Known, range: Range) -> usize {
+    let all = known.problems.iter().map(|problem| &problem.diagnostic);
+    let inside = all.filter(|diagnostic| {
         range.start <= diagnostic.range.start && diagnostic.range.end <= range.end
     });
-    let errors =
-        inside.filter(|diagnostic| diagnostic.severity == Some(DiagnosticSeverity::ERROR)).count();
-    match (errors, known.stage) {
-        (0, Stage::Whole) => Some("proved".to_owned()),
-        (0, Stage::Types | Stage::Doubtful) => None,
-        (errors, _) => Some(counted(errors, "error")),
-    }
+    inside.filter(|diagnostic| diagnostic.severity == Some(DiagnosticSeverity::ERROR)).count()
 }

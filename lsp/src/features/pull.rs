@@ -29,7 +29,7 @@ pub fn all(snapshot: &Snapshot, url: &Url) -> Vec<Problem> {
         let disk = |name: &str| workspace.read(name);
         let interrupt = database.interrupt();
         let texts = database.texts();
-        found.findings = diagnostics::whole(&name, &texts, &disk, &settings, interrupt);
+        found.findings = diagnostics::whole(&name, &texts, &disk, &settings, interrupt).findings;
         database.give_way();
     }
     let lines = |name: &str| snapshot.lines(name);

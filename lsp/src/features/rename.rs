@@ -13,6 +13,7 @@
 use super::occurrences::{self, Occurrence};
 use crate::actor::Snapshot;
 use crate::analysis::{self, Part, Spot};
+use crate::cut;
 use crate::database::{self, Db as _};
 use crate::directive::{self, Fate};
 use compiler::resolve::index::{self, EntryKind};
@@ -196,12 +197,13 @@ impl<'s> Renaming<'s> {
     fn comments(&self) -> Vec<Spot> {
         let Some(part) = part(self.snapshot, &self.found.target) else { return Vec::new() };
         let text = part.declaration.text(&self.snapshot.database);
-        let comments = directive::comments(&text, true).into_iter();
+        let (start, piece) = cut::piece(&text, self.found.target.start - part.start);
+        let comments = directive::comments(piece, true).into_iter();
         let counting = comments.filter(|comment| comment.fate == Fate::Counts);
         let set = counting.flat_map(|comment| comment.assignments());
         let set = set.filter(|(_, assignment)| assignment.name == self.old);
         let spot = |(at, _): (usize, directive::Assignment<'_>)| {
-            let start = part.start + at as u32;
+            let start = part.start + start + at as u32;
             let name = self.found.target.name.clone();
             Spot { name, start, end: start + self.old.len() as u32 }
         };

@@ -9,7 +9,7 @@ use lsp_types::{
     FileSystemWatcher, FoldingRangeProviderCapability, GlobPattern, HoverProviderCapability,
     InitializeParams, OneOf, Registration, RenameOptions, SelectionRangeProviderCapability,
     SemanticTokensFullOptions, SemanticTokensOptions, ServerCapabilities, SignatureHelpOptions,
-    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, Url,
+    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, Url, WatchKind,
     WorkDoneProgressOptions, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
 };
 use serde_json::Value;
@@ -127,11 +127,15 @@ pub(super) fn folders(params: &InitializeParams) -> Vec<PathBuf> {
     urls.into_iter().filter_map(|url| url.to_file_path().ok()).collect()
 }
 
-/// The request to be notified when source files change on the disk.
+/// The request to be notified when source files change on the disk, or anything is deleted: of a folder that is
+/// deleted or renamed, clients do not report the files in it.
 pub(super) fn watching() -> Registration {
-    let watcher =
-        FileSystemWatcher { glob_pattern: GlobPattern::String("**/*.ccl".to_owned()), kind: None };
-    let options = DidChangeWatchedFilesRegistrationOptions { watchers: vec![watcher] };
+    let watcher = |pattern: &str, kind| FileSystemWatcher {
+        glob_pattern: GlobPattern::String(pattern.to_owned()),
+        kind,
+    };
+    let watchers = vec![watcher("**/*.ccl", None), watcher("**/*", Some(WatchKind::Delete))];
+    let options = DidChangeWatchedFilesRegistrationOptions { watchers };
     Registration {
         id: "files".to_owned(),
         method: "workspace/didChangeWatchedFiles".to_owned(),

@@ -5,12 +5,13 @@ use lsp_types::{
     ParameterLabel, Position, Range, SelectionRange, SemanticToken, Url,
 };
 use server::actor::Snapshot;
-use server::analysis::Analysis;
+use server::analysis::{Analysis, Part};
 use server::features::{
     calls, completion, folding, hints, hover, lens, links, navigation, rename, selection,
     signature, symbols, tokens,
 };
 use server::publisher::{Known, Stage};
+use server::verdict::verdict;
 
 /// The answer of a feature, which is named after its folder.
 pub(crate) fn answer(
@@ -84,9 +85,11 @@ fn hovered(analysis: &Analysis<'_>, at: u32) -> String {
     }
 }
 
-/// The lenses with their lines, as they are once the checks have found nothing.
+/// The lenses with their lines, as they are once the checks have ended.
 fn lensed(analysis: &Analysis<'_>) -> String {
-    let known = Known { version: 1, stage: Stage::Whole, problems: Vec::new() };
+    let verdict = |part: Part<'_>| verdict(analysis.database, part.declaration);
+    let verdicts = analysis.parts().into_iter().filter_map(verdict).collect();
+    let known = Known { version: 1, stage: Stage::Whole, problems: Vec::new(), verdicts };
     let url = Url::parse("file:///case.ccl").unwrap();
     let shown = |lens: &CodeLens| {
         let command = lens.command.as_ref().unwrap();

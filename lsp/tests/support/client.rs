@@ -107,6 +107,11 @@ impl Client {
         self.wait(|message| message["id"] == id && message.get("method").is_none())
     }
 
+    /// Whether the response to a request has been heard while the client waited for another message.
+    pub(crate) fn has_heard(&self, id: i64) -> bool {
+        self.heard.iter().any(|message| message["id"] == id && message.get("method").is_none())
+    }
+
     /// Sends a request and returns the result, which must not be an error.
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params);
