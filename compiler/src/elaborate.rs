@@ -13,6 +13,7 @@ mod finish;
 mod layout;
 mod lists;
 mod members;
+mod memo;
 mod memory;
 pub mod observe;
 mod options;

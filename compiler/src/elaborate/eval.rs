@@ -3,6 +3,7 @@
 //! Integers have 64 bits, and overflow is checked. A mistake is reported once and ends the evaluation of its
 //! statement; [`Failed`] carries no more information than that.
 
+use super::memo::{self, Memo};
 use super::observe::Notes;
 use super::reports::{PastEnd, Reports};
 use super::value::{BufferValue, List, Value, list_of};
@@ -45,6 +46,8 @@ pub(super) struct Shared<'a> {
     pub(super) fuel: u64,
     /// Set when the result is no longer wanted.
     pub(super) interrupt: &'a Interrupt,
+    /// Results of functions.
+    memo: Memo,
     /// Constants that have been evaluated.
     pub(super) constants: FxHashMap<ConstantId, Value>,
     /// Values that were recorded, if somebody wants to see them.
@@ -54,8 +57,13 @@ pub(super) struct Shared<'a> {
 impl<'a> Shared<'a> {
     /// A new state with this many steps to spend.
     pub(super) fn new(fuel: u64, interrupt: &'a Interrupt) -> Shared<'a> {
-        let reports = Reports::default();
-        Shared { reports, fuel, interrupt, constants: FxHashMap::default(), notes: None }
+        let (reports, memo) = (Reports::default(), Memo::default());
+        Shared { reports, fuel, interrupt, memo, constants: FxHashMap::default(), notes: None }
+    }
+
+    /// Forgets what functions returned: they may mention the number of ranks, which has changed.
+    pub(super) fn forget_results(&mut self) {
+        self.memo = Memo::default();
     }
 }
 
@@ -301,7 +309,10 @@ impl<'a> Eval<'_, 'a> {
             (Builtin::Ranks | Builtin::Nodes | Builtin::RanksPerNode, _) => {
                 Ok(self.world.builtin(builtin, 0))
             }
-            (_, Some(rank)) => Ok(self.world.builtin(builtin, rank)),
+            (_, Some(rank)) => {
+                self.shared.memo.mention_rank();
+                Ok(self.world.builtin(builtin, rank))
+            }
             (_, None) => Err(self.fail_at(String::new(), no_rank_here(expr.span))),
         }
     }
@@ -429,14 +440,25 @@ impl<'a> Eval<'_, 'a> {
         let function = &world.unit.functions[id];
         let frame =
             self.arguments(&function.parameters, arguments, function.frame.len(), expr.span)?;
+        // Where values are recorded, those inside the function are, too.
+        let arguments = frame.get(..function.parameters.len()).unwrap_or_default();
+        let key = memo::key(id, arguments).filter(|_| self.shared.notes.is_none());
+        if let Some(known) = key.as_ref().and_then(|key| self.shared.memo.result(key)) {
+            return Ok(known);
+        }
+        let before = self.shared.memo.before(self.shared.fuel);
         let value =
             self.nested(frame, &function.frame, expr.span, |eval| eval.value(&function.body))?;
         match (&function.result, &value) {
             (Type::Rank, Value::Int(rank)) if !(0..self.world.ranks).contains(rank) => {
-                Err(self.fail(expr, not_a_rank(expr.span, *rank, self.world.ranks)))
+                return Err(self.fail(expr, not_a_rank(expr.span, *rank, self.world.ranks)));
             }
-            _ => Ok(value),
+            _ => {}
         }
+        if let Some(key) = key {
+            self.shared.memo.remember(key, &value, before, self.shared.fuel);
+        }
+        Ok(value)
     }
 
     /// Evaluates `body` in another frame, one call deeper.

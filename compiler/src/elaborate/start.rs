@@ -45,6 +45,7 @@ pub(super) fn start<'a>(
     let changed = eval.parameters(settings).ok()?;
     let (ranks, ranks_per_node) = eval.shape().ok()?;
     eval.world = World { ranks, ranks_per_node, ..world };
+    eval.shared.forget_results();
     eval.check_ranks().ok()?;
     let name = plan_name(program, &changed);
     let options = eval.options(program.options.iter().chain(&settings.options), name);

@@ -43,8 +43,8 @@ fn over_a_network_every_rank_has_a_block() {
 collective pass(ranks: int) { input[1]; output[1]; }
 program first_two(ranks: int = 3) {
     collective pass(ranks);
-    channel ahead = port(1 - rank % 2);
-    if rank < 2 { block main { signal ahead; wait ahead; } }
+    channel to[p in 0..2 if rank < 2 && p != rank] = port(p);
+    if rank < 2 { block main { signal to[*]; wait to[*]; } }
 }
 ";
     let folder = Folder::with("a.ccl", text);
