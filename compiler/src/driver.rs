@@ -218,7 +218,8 @@ fn passed(
         any_size = known.any_size();
         let new: Vec<Diagnostic> =
             found.into_iter().filter(|report| !is_told(&diagnostics, report)).collect();
-        diagnostics.extend(new.into_iter().map(made_here));
+        let open = diagnostics.iter().any(is_left_open);
+        diagnostics.extend(new.into_iter().map(|report| made_here(report, open)));
     }
     let kept = proof != Proof::Needed || !has_errors(&diagnostics);
     (kept.then_some(Passed { program, any_size }), diagnostics)
@@ -274,13 +275,17 @@ fn is_told(told: &[Diagnostic], report: &Diagnostic) -> bool {
 }
 
 /// Notes that a finding appeared only after the passes: it is not the author's mistake, and if only that form of the
-/// program is too large for a proof, there is no mistake at all.
-fn made_here(report: Diagnostic) -> Diagnostic {
-    let note = match is_left_open(&report) {
-        true => {
+/// program is too large for a proof, there is no mistake at all. With `open`, the checks of the program as written have
+/// left something open, so it may be the author's mistake all the same.
+fn made_here(report: Diagnostic, open: bool) -> Diagnostic {
+    let note = match (is_left_open(&report), open) {
+        (_, true) => {
+            "this is about the program after the compiler's passes; for the program as written, it was left open"
+        }
+        (true, false) => {
             "this is about the program after the compiler's passes; for the program as written it is proved"
         }
-        false => {
+        (false, false) => {
             "the compiler's passes introduced this; it is not in the program as written: please report it"
         }
     };
@@ -502,4 +507,23 @@ fn is_left_open(report: &Diagnostic) -> bool {
 #[must_use]
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|report| report.severity == Severity::Error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::made_here;
+    use crate::diagnostic::{Code, Diagnostic};
+
+    #[test]
+    fn what_was_left_open_is_not_blamed_on_the_passes() {
+        for (code, open, text) in [
+            (Code::E0601, false, "please report it"),
+            (Code::E0601, true, "it was left open"),
+            (Code::W0501, false, "it is proved"),
+            (Code::W0502, true, "it was left open"),
+        ] {
+            let report = made_here(Diagnostic::without_place(code, "m"), open);
+            assert!(report.notes.iter().any(|note| note.ends_with(text)), "{:?}", report.notes);
+        }
+    }
 }
