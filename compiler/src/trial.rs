@@ -8,7 +8,7 @@
 //!    the original program does not exceed that limit at that number, too.
 //!
 //! A race gets a sure fix next to the loops and conditions around its statements instead of one inside them, or of none
-//! ([`repair::around`]).
+//! (`repair::around`).
 //!
 //! If a program is too large to be tried again, its fixes are not sure. If nothing is promised of a program's buffers,
 //! a fix that removes something is never sure.
