@@ -9,7 +9,7 @@
 //! - A body that is not a JSON-RPC message is answered with an error whose id is null, as JSON-RPC requires.
 //! - A request whose name begins with `$/` is answered like any other unknown request; the library would not answer it.
 //! - `"params": null` is treated like missing params.
-//! - Of `initialize`, only what is read is passed on ([`crate::server::introduction`]).
+//! - Of `initialize`, only what is read is passed on (`server::introduction`).
 
 use crate::server::introduction::readable;
 use crate::server::reader::UNREADABLE;
