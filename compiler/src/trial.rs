@@ -17,6 +17,7 @@ mod exchanges;
 mod needless;
 mod version;
 
+use crate::diagnostic::witness::Finding;
 use crate::diagnostic::{Certainty, Change, Diagnostic, Fix, Severity};
 use crate::driver::Proof;
 use crate::elaborate::Settings;
@@ -93,7 +94,9 @@ pub fn confirm(subject: Subject<'_>, found: &mut [Diagnostic]) {
 /// Whether a report is of a race that nothing but an exchange next to one of its statements would repair, as far as the
 /// checks know.
 fn is_exchanged(report: &Diagnostic) -> bool {
+    let finding = report.witness.as_ref().map(|witness| &witness.finding);
     report.severity == Severity::Error
+        && matches!(finding, Some(Finding::Race(_)))
         && matches!(report.change, None | Some(Change::Handshake { .. }))
 }
 

@@ -429,8 +429,12 @@ fn misuse(file: &Path, test: &str) -> Result<(), Failed> {
         .text
         .replace("double_scratch = true;", "double_scratch = true; message_size = ..=1GiB;");
     let built = build::build(&subject, Proof::Needed)?;
-    let check = build::compile_c(&built, test)?;
-    let output = std::process::Command::new(check).output()?;
+    succeeds(&build::compile_c(&built, test)?)
+}
+
+/// An executable ends well; if not, what it says is the failure.
+fn succeeds(executable: &Path) -> Result<(), Failed> {
+    let output = std::process::Command::new(executable).output()?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() { Ok(()) } else { Err(Failed::from(said)) }
 }
@@ -438,17 +442,13 @@ fn misuse(file: &Path, test: &str) -> Result<(), Failed> {
 /// A C++ file that launches a native algorithm finds nothing wrong.
 fn native(subject: &Subject, file: &str) -> Result<(), Failed> {
     let (_folder, made) = build::compile_native(subject, file)?;
-    let output = std::process::Command::new(made).output()?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.success() { Ok(()) } else { Err(Failed::from(said)) }
+    succeeds(&made)
 }
 
 /// A C++ file that needs no program finds nothing wrong.
 fn alone(file: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    let output = std::process::Command::new(build::compile_alone(folder.path(), file)?).output()?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.success() { Ok(()) } else { Err(Failed::from(said)) }
+    succeeds(&build::compile_alone(folder.path(), file)?)
 }
 
 /// The kernels also compile with a compiler other than g++.

@@ -257,13 +257,10 @@ fn uncut<'db>(db: &'db dyn Db, document: Document) -> Outline<'db> {
 #[salsa::tracked]
 pub fn pieces<'db>(db: &'db dyn Db, document: Document) -> Outline<'db> {
     let text = document.text(db).unwrap_or_default();
-    let starts = cut::cut(&text);
-    let ends = starts.iter().skip(1).copied().chain([text.len() as u32]);
-    let declaration = |(start, end): (&u32, u32)| {
-        let piece = text.get(*start as usize..end as usize).unwrap_or("");
-        (*start, Declaration::new(db, document, excerpt::title(piece), piece.into()))
+    let declaration = |(start, piece): (u32, &str)| {
+        (start, Declaration::new(db, document, excerpt::title(piece), piece.into()))
     };
-    Outline { declarations: starts.iter().zip(ends).map(declaration).collect() }
+    Outline { declarations: cut::pieces(&text).map(declaration).collect() }
 }
 
 /// Parses a declaration on its own.

@@ -4,32 +4,15 @@
 
 #[path = "support/client.rs"]
 mod client;
+#[path = "support/gather.rs"]
+mod gather;
 
 use client::{Client, RUNNING, accepting_edits};
+use gather::{GATHER, raced};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
 const URI: &str = "untitled:Untitled-1";
-
-/// A correct program; removing the first `wait` makes a race.
-const GATHER: &str = "use std::collectives::allgather;
-
-program gather(ranks: int = 4) {
-    collective allgather(ranks, in_place = true);
-    channel mem[p in peers] = memory(p);
-    block main {
-        signal mem[*] relaxed;
-        wait mem[*] relaxed;
-        for p in peers { put output[rank] -> p.output[rank] via mem[p]; }
-        signal mem[*];
-        wait mem[*];
-    }
-}
-";
-
-fn raced() -> String {
-    GATHER.replacen("        wait mem[*] relaxed;\n", "", 1)
-}
 
 fn position(line: u32, character: u32) -> Value {
     json!({"line": line, "character": character})

@@ -4,26 +4,14 @@
 
 #[path = "support/client.rs"]
 mod client;
+#[path = "support/gather.rs"]
+mod gather;
 
 use client::{Client, accepting_edits};
+use gather::GATHER;
 use serde_json::{Value, json};
 
 const URI: &str = "untitled:Untitled-1";
-
-const GATHER: &str = "use std::collectives::allgather;
-
-program gather(ranks: int = 4) {
-    collective allgather(ranks, in_place = true);
-    channel mem[p in peers] = memory(p);
-    block main {
-        signal mem[*] relaxed;
-        wait mem[*] relaxed;
-        for p in peers { put output[rank] -> p.output[rank] via mem[p]; }
-        signal mem[*];
-        wait mem[*];
-    }
-}
-";
 
 /// The next message to the user.
 fn message(client: &mut Client) -> String {

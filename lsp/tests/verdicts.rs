@@ -4,31 +4,14 @@
 
 #[path = "support/client.rs"]
 mod client;
+#[path = "support/gather.rs"]
+mod gather;
 
 use client::Client;
+use gather::{GATHER, raced};
 use serde_json::{Value, json};
 
 const URI: &str = "untitled:Untitled-1";
-
-/// A correct program; without its first `wait`, it has a race.
-const GATHER: &str = "use std::collectives::allgather;
-
-program gather(ranks: int = 4) {
-    collective allgather(ranks, in_place = true);
-    channel mem[p in peers] = memory(p);
-    block main {
-        signal mem[*] relaxed;
-        wait mem[*] relaxed;
-        for p in peers { put output[rank] -> p.output[rank] via mem[p]; }
-        signal mem[*];
-        wait mem[*];
-    }
-}
-";
-
-fn raced() -> String {
-    GATHER.replacen("        wait mem[*] relaxed;\n", "", 1)
-}
 
 /// What follows the sizes in the first lens.
 fn claimed(client: &mut Client, uri: &str) -> String {

@@ -59,10 +59,6 @@ impl Layout {
             program.ranks.iter().map(count).max().unwrap_or(0) as u32
         };
         let (lanes, numbers, groups) = numbered(program);
-        let mut traits = Traits::default();
-        for transfer in program.all_ops().filter_map(ir::Op::transfer) {
-            traits.add(program, transfer);
-        }
         Layout {
             lanes,
             numbers,
@@ -73,7 +69,7 @@ impl Layout {
             scratch_chunks: most(|rank| rank.scratch_chunks as usize),
             message_chunks: program.message_chunks(),
             least_bytes: least_bytes(program),
-            traits,
+            traits: Traits::of(program),
             sharing: Sharing::of(program),
         }
     }
@@ -92,6 +88,14 @@ impl Layout {
 }
 
 impl Traits {
+    pub(super) fn of(program: &Program) -> Traits {
+        let mut traits = Traits::default();
+        for transfer in program.all_ops().filter_map(ir::Op::transfer) {
+            traits.add(program, transfer);
+        }
+        traits
+    }
+
     fn add(&mut self, program: &Program, transfer: &ir::Transfer) {
         if transfer.verb.reduces() {
             self.reduces = true;
@@ -116,9 +120,7 @@ pub(super) fn least_bytes(program: &Program) -> Option<u64> {
 
 /// The bytes of the smallest message that the kernels of a program without switches serve, with packets of 8 bytes.
 pub(super) fn smallest_message(program: &Program) -> u64 {
-    let transfers = program.all_ops().filter_map(ir::Op::transfer);
-    let packets = transfers.flat_map(ir::memory::accesses).any(|access| access.packets);
-    let grain = if packets { 8 } else { 1 };
+    let grain = if Traits::of(program).packets { 8 } else { 1 };
     chunks_with_instances(program).saturating_mul(grain).max(least_bytes(program).unwrap_or(0))
 }
 

@@ -11,7 +11,7 @@
 
 use super::Network;
 use crate::diagnostic::{Code, Diagnostic, Label};
-use crate::ir::{Buffer, Channel, Link, OriginId, Program, Rank, RankId};
+use crate::ir::{Buffer, Link, OriginId, Program, RankId};
 
 /// 4 KiB of kernel arguments hold 32 bytes for each rank, and the rest.
 const RANKS: usize = 120;
@@ -50,11 +50,11 @@ pub fn check(program: &Program, network: Network, sms: u32) -> Vec<Diagnostic> {
 
 /// The first switch channel over a buffer that begins within another one on some rank, with the two buffers.
 fn moving_switch(program: &Program) -> Option<(OriginId, Buffer, Buffer)> {
-    let used = |rank: &Rank| {
-        let ids = rank.used_switches().into_iter();
-        ids.filter_map(|id| rank.channels.lookup(id).cloned()).collect::<Vec<Channel>>()
-    };
-    program.ranks.iter().flat_map(used).find_map(|channel| {
+    let mut channels = program.ranks.iter().flat_map(|rank| {
+        let used = rank.used_switches();
+        rank.channels.entries().filter(move |(id, _)| used.contains(id))
+    });
+    channels.find_map(|(_, channel)| {
         let Link::Switch(group) = &channel.link else { return None };
         let members = program.ranks.entries().filter(|(id, _)| group.ranks.contains(id));
         let mut aliases = members.filter_map(|(_, rank)| rank.alias);
@@ -79,7 +79,7 @@ fn too_many_blocks(count: usize, most: u32) -> Diagnostic {
 
 fn no_block(rank: RankId) -> Diagnostic {
     let message = format!("rank {} has no thread block", rank.0);
-    Diagnostic::without_place(Code::E0813, message)
+    Diagnostic::without_place(Code::E0811, message)
         .note("NVSHMEM launches a kernel on all ranks together")
         .help("build the program for the ranks that take part in it")
 }

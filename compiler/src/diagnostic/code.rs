@@ -118,7 +118,7 @@ catalogue! {
     E0810: "an option that the executor gets wrong",
     E0811: "a rank without input, output or blocks",
     E0812: "a port beyond the eighth rank of a node",
-    E0813: "ranks that kernels cannot serve",
+    E0813: "too many ranks for kernels",
 
     E0901: "a file that cannot be read",
     E0902: "not an execution plan",

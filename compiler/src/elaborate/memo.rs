@@ -31,7 +31,7 @@ pub(super) struct Memo {
 /// The state before a call.
 #[derive(Clone, Copy)]
 pub(super) struct Before {
-    pub(super) fuel: u64,
+    fuel: u64,
     mentions: u64,
 }
 

@@ -50,8 +50,19 @@ program first_two(ranks: int = 3) {
     let folder = Folder::with("a.ccl", text);
     ends(folder.cclc("build a.ccl --emit cuda=k.cu"), 0);
     let run = ends(folder.cclc("build a.ccl --emit cuda=n.cu --target nvshmem"), 1);
-    says(&run.stderr, &["E0813", "rank 2 has no thread block", "on all ranks together"]);
+    says(&run.stderr, &["E0811", "rank 2 has no thread block", "on all ranks together"]);
     assert!(!folder.path("n.cu").exists());
+}
+
+/// On a single rank, nothing is to be gathered: the kernels have no roles, and no table of them, which CUDA refuses.
+#[test]
+fn kernels_without_blocks_have_no_table() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let file = manifest("../examples/allgather_push_1d.ccl");
+    ends(folder.cclc(&format!("build {} -D ranks=1 --emit cuda=k.cu", file.display())), 0);
+    let source = folder.read("k.cu");
+    says(&source, &["blocks = 0;", "b.end();"]);
+    assert!(!source.contains("roles["), "{source}");
 }
 
 /// A native algorithm of MSCCL++ is written to a file of its own, in which no placeholder is left.

@@ -160,14 +160,16 @@ template <class P, class E> struct Program {
     int device;
     const void *fitting;  // the last kernel that was found to fit the device
 
-    // Of a rank that there is not: 0.
-    static size_t input_bytes(int rank, size_t message_bytes) {
+    // The bytes of one of a rank's buffers, of which `chunks` says how many chunks it has; 0 if there is no such rank.
+    static size_t buffer_bytes(int rank, size_t message_bytes, uint32_t (*chunks)(uint32_t)) {
         const bool is_there = rank >= 0 && (uint32_t)rank < P::ranks;
-        return is_there ? message_bytes / P::message_chunks * P::input_chunks((uint32_t)rank) : 0;
+        return is_there ? message_bytes / P::message_chunks * chunks((uint32_t)rank) : 0;
+    }
+    static size_t input_bytes(int rank, size_t message_bytes) {
+        return buffer_bytes(rank, message_bytes, P::input_chunks);
     }
     static size_t output_bytes(int rank, size_t message_bytes) {
-        const bool is_there = rank >= 0 && (uint32_t)rank < P::ranks;
-        return is_there ? message_bytes / P::message_chunks * P::output_chunks((uint32_t)rank) : 0;
+        return buffer_bytes(rank, message_bytes, P::output_chunks);
     }
     static size_t half_bytes(size_t message_bytes) {
         size_t bytes = message_bytes / P::message_chunks * P::scratch_chunks * (P::packets ? 2 : 1);
