@@ -48,6 +48,16 @@ const NETWORKED: &[(&str, i64)] = &[
     ("tests/kernels/handover.ccl", 2),
 ];
 
+/// Programs of the library with several peers in and beyond each node, or with lists of more than eight peers.
+const CROWDED: &[(&str, i64)] = &[
+    ("allgather_nodes_packets", 9),
+    ("allgather_allpairs", 11),
+    ("allreduce_allpairs", 10),
+    ("allreduce_packets", 11),
+    ("allreduce_packets_one_phase", 11),
+    ("reducescatter_packets", 11),
+];
+
 /// Programs whose steps become loops, and the numbers of ranks: four nodes of three, rings over several blocks.
 const LOOPING: &[(&str, i64)] = &[
     ("../stdlib/ccl/algorithms/allgather_nodes.ccl", 12),
@@ -123,12 +133,10 @@ fn main() {
             }
         }
     }
-    let nodes = subject(
-        &algorithm("allgather_nodes_packets"),
-        None,
-        &[("ranks", 9), ("ranks_per_node", 3)],
-    );
-    trials.push(Trial::test("library/allgather_nodes_packets/9", move || right(&nodes)));
+    for (name, ranks) in CROWDED {
+        let subject = subject(&algorithm(name), None, &[("ranks", *ranks), ("ranks_per_node", 3)]);
+        trials.push(Trial::test(format!("library/{name}/{ranks}"), move || right(&subject)));
+    }
     for (file, ranks) in LOOPING {
         let subject = subject(&manifest(file), None, &[("ranks", *ranks), ("ranks_per_node", 3)]);
         let name = format!("loops/{}/{ranks}", stem(Path::new(file)));

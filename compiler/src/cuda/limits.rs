@@ -75,6 +75,7 @@ fn too_many_blocks(count: usize, most: u32) -> Diagnostic {
     Diagnostic::without_place(Code::E0806, message)
         .note("blocks wait for each other, so one that has not started yet can keep all others waiting forever")
         .help("give each block more of the work, or use fewer `instances`")
+        .help("for a GPU with more multiprocessors, say how many: `--sms`, in an editor the setting `sms`")
 }
 
 fn no_block(rank: RankId) -> Diagnostic {

@@ -286,6 +286,7 @@ fn too_many_blocks(terms: Terms, count: usize, most: u32) -> Diagnostic {
     Diagnostic::without_place(Code::E0806, message)
         .note("blocks wait for each other, so one that has not started yet can keep all others waiting forever")
         .help(terms.fewer_blocks())
+        .help("for a GPU with more multiprocessors, say how many: `--sms`, in an editor the setting `sms`")
 }
 
 /// `is_cut`: whether `split_blocks` can cut the block.

@@ -205,14 +205,14 @@ template <class P> struct Block {
     }
 
     // Data.
-    template <int N> CCL_DEVICE void copy(Part part, Spots<N> to, Spots<1> from) const { moved(part, to, from); }
-    template <int N> CCL_DEVICE void put(Part part, Spots<N> to, Spots<1> from) const { moved(part, to, from); }
-    template <int N> CCL_DEVICE void get(Part part, Spots<N> to, Spots<1> from) const { moved(part, to, from); }
+    template <class To> CCL_DEVICE void copy(Part part, To to, Spots<1> from) const { moved(part, to, from); }
+    template <class To> CCL_DEVICE void put(Part part, To to, Spots<1> from) const { moved(part, to, from); }
+    template <class To> CCL_DEVICE void get(Part part, To to, Spots<1> from) const { moved(part, to, from); }
 
     // Combines the data at all sources and stores the result at all destinations.
-    template <class K, class Op = typename K::Op, int N, int M>
-    CCL_DEVICE void reduce(Part part, Spots<N> to, Spots<M> from) const {
-        if constexpr (N + M <= apart_operands) combine_apart<K, Op>(part, to, from);
+    template <class K, class Op = typename K::Op, class To, class From>
+    CCL_DEVICE void reduce(Part part, To to, From from) const {
+        if constexpr (count<To> + count<From> <= apart_operands) combine_apart<K, Op>(part, to, from);
         else combine<K, Op>(part, to, from);
     }
     // Data through the switch, which combines what is loaded, and stores to all ranks. Sizes are multiples of 16 bytes.
@@ -240,16 +240,21 @@ template <class P> struct Block {
     }
 
     // Packets.
-    template <class K, int N> CCL_DEVICE void put_packets(Part part, Spots<N> to, Spots<1> from) const {
-        put_to<K, 0>(part, to, from);
+    template <class K, class To> CCL_DEVICE void put_packets(Part part, To to, Spots<1> from) const {
+        // To as many places at a time as there are registers for; the data is loaded again for the others.
+        in_groups<count<To> <= most_kept ? most_kept : 4>(to, [&](auto some) {
+            packets_of<K>(part, [&](size_t at) {
+                write<K>(some, at, load<typename K::Packet::Payload>(from.at[0] + at));
+            });
+        });
     }
-    template <class K, int N> CCL_DEVICE void copy_packets(Part part, Spots<N> to, Spots<1> from) const {
+    template <class K, class To> CCL_DEVICE void copy_packets(Part part, To to, Spots<1> from) const {
         put_packets<K>(part, to, from);
     }
-    template <class K, int N> CCL_DEVICE void read_put_packets(Part part, Spots<N> to, Spots<1> from) const {
+    template <class K, class To> CCL_DEVICE void read_put_packets(Part part, To to, Spots<1> from) const {
         packets_of<K>(part, [&](size_t at) { write<K>(to, at, read<K>(from.at[0], at)); });
     }
-    template <class K, int N> CCL_DEVICE void unpack_packets(Part part, Spots<N> to, Spots<1> from) const {
+    template <class K, class To> CCL_DEVICE void unpack_packets(Part part, To to, Spots<1> from) const {
         packets_of<K>(part, [&](size_t at) {
             auto data = read<K>(from.at[0], at);
             store_all(to, at, data);
@@ -261,12 +266,12 @@ template <class P> struct Block {
         });
     }
     // Combine plain data with packets and store the result: plain, and in the second form also as packets.
-    template <class K, class Op = typename K::Op, int M>
-    CCL_DEVICE void reduce_packets(Part part, Spots<1> to, Spots<1> plain, Spots<M> from) const {
+    template <class K, class Op = typename K::Op, class From>
+    CCL_DEVICE void reduce_packets(Part part, Spots<1> to, Spots<1> plain, From from) const {
         packets_of<K>(part, [&](size_t at) { store(to.at[0] + at, sum_at<K, Op>(at, plain, from)); });
     }
-    template <class K, class Op = typename K::Op, int N, int M>
-    CCL_DEVICE void reduce_packets(Part part, Spots<1> to, Spots<N> on, Spots<1> plain, Spots<M> from) const {
+    template <class K, class Op = typename K::Op, class On, class From>
+    CCL_DEVICE void reduce_packets(Part part, Spots<1> to, On on, Spots<1> plain, From from) const {
         packets_of<K>(part, [&](size_t at) {
             auto sum = sum_at<K, Op>(at, plain, from);
             // The destinations' addresses are computed only now: there are no
@@ -374,11 +379,11 @@ template <class P> struct Block {
     }
     CCL_DEVICE char *scratch_of(uint32_t r) const { return (char *)arguments.ranks[r].scratch + half(); }
 
-    template <class C, class R, class F> static CCL_DEVICE auto spots(C chunks, R of, F place) {
-        Spots<longer<C, R>> all;
-        CCL_UNROLL
-        for (uint32_t i = 0; i < longer<C, R>; ++i) all.at[i] = place(entry(chunks, i), entry(of, i));
-        return all;
+    template <class C, class R, class F> CCL_DEVICE auto spots(C chunks, R of, F place) const {
+        constexpr int entries = longer<C, R>;
+        auto at = [=](int i) { return place(entry(chunks, i), entry(of, i)); };
+        if constexpr (entries > most_kept && computed<C> && computed<R>) return ManySpots<entries, decltype(at)>{at};
+        else return kept<entries>(0, at);
     }
 
     // The place of `one` among all ranks but `other`.
@@ -395,11 +400,16 @@ template <class P> struct Block {
     }
 
     // The largest power of two that divides the addresses of a part is the lowest bit that is set.
-    template <int N> static CCL_DEVICE size_t address_bits(Spots<N> spots, Part part) {
+    template <class Places> static CCL_DEVICE size_t address_bits(Places places, Part part) {
         size_t bits = 0;
-        CCL_UNROLL
-        for (int n = 0; n < N; ++n) bits |= (size_t)(spots.at[n] + part.offset);
+        each_of(places, [&](char *place) { bits |= (size_t)(place + part.offset); });
         return bits;
+    }
+    template <int First = 0, class Places, class F> static CCL_DEVICE void each_of(Places places, F act) {
+        in_groups<most_at_once, First>(places, [&](auto some) {
+            CCL_UNROLL
+            for (char *place : some.at) act(place);
+        });
     }
 
     // Before data goes through the switch, and after data was stored through it: where the program also accesses that
@@ -415,8 +425,8 @@ template <class P> struct Block {
 #else
     static constexpr int most_at_once = 4, most_sources = 8;
 #endif
-    template <int N> static CCL_DEVICE void moved(Part part, Spots<N> to, Spots<1> from) {
-        if constexpr (N + 1 <= apart_operands) move_apart(part, to, from);
+    template <class To> static CCL_DEVICE void moved(Part part, To to, Spots<1> from) {
+        if constexpr (count<To> + 1 <= apart_operands) move_apart(part, to, from);
         else move(part, to, from);
     }
     // Operations with few operands are compiled once and called: a program has many of them, and inlined together
@@ -428,32 +438,32 @@ template <class P> struct Block {
     }
 
     // Whole elements take one access each where all addresses are multiples of 16, four where they are multiples of 4.
-    template <int N> static CCL_DEVICE void move(Part part, Spots<N> to, Spots<1> from) {
+    template <class To> static CCL_DEVICE void move(Part part, To to, Spots<1> from) {
         const size_t bits = address_bits(to, part) | address_bits(from, part);
         if (bits % 16 == 0) move_wide<16>(part, to, from);
         else if (bits % 4 == 0) move_wide<4>(part, to, from);
         remainder<1>(part, bits % 4 == 0, [&](size_t at) { store_all(to, at, load<char>(from.at[0] + at)); });
     }
-    template <size_t Step, int N> static CCL_DEVICE void move_wide(Part part, Spots<N> to, Spots<1> from) {
+    template <size_t Step, class To> static CCL_DEVICE void move_wide(Part part, To to, Spots<1> from) {
         rounds<Step == 16 ? most_at_once : 1>(
             part, [&](size_t at) { return load_by<Step>(from.at[0] + at); },
             [&](size_t at, V16 data) { store_all_by<Step>(to, at, data); });
     }
-    template <class K, class Op, int N, int M>
-    static CCL_DEVICE void combine(Part part, Spots<N> to, Spots<M> from) {
+    template <class K, class Op, class To, class From>
+    static CCL_DEVICE void combine(Part part, To to, From from) {
         using T = typename K::Type;
         const size_t bits = address_bits(to, part) | address_bits(from, part);
         if (bits % 16 == 0) combine_wide<16, T, Op>(part, to, from);
         else if (bits % 4 == 0) combine_wide<4, T, Op>(part, to, from);
         remainder<sizeof(T)>(part, bits % 4 == 0, [&](size_t at) {
-            auto sum = wide(load<T>(from.at[0] + at));
-            CCL_UNROLL
-            for (int m = 1; m < M; ++m) sum = combined(Op(), sum, wide(load<T>(from.at[m] + at)));
+            auto sum = wide(load<T>(first_of(from) + at));
+            each_of<1>(from, [&](char *place) { sum = combined(Op(), sum, wide(load<T>(place + at))); });
             store_all(to, at, narrow<T>(sum));
         });
     }
-    template <size_t Step, class T, class Op, int N, int M>
-    static CCL_DEVICE void combine_wide(Part part, Spots<N> to, Spots<M> from) {
+    template <size_t Step, class T, class Op, class To, class From>
+    static CCL_DEVICE void combine_wide(Part part, To to, From from) {
+        constexpr int M = count<From>;
         const size_t end = part.offset + part.bytes / 16 * 16;
         // As many loads in flight as keep memory busy without running out of registers.
         constexpr int batch = Step < 16 ? 1 : M <= 2 ? most_at_once : M <= 4 && M <= most_sources ? 2 : 1;
@@ -463,7 +473,7 @@ template <class P> struct Block {
                 V16 read[batch][M];
                 CCL_UNROLL
                 for (int b = 0; b < batch; ++b)
-                    if (at + b * stride() < end) load_some<Step, 0>(from, at + b * stride(), read[b]);
+                    if (at + b * stride() < end) load_all_by<Step>(from, at + b * stride(), read[b]);
                 CCL_UNROLL
                 for (int b = 0; b < batch; ++b) {
                     Elements<T, V16> sum(read[b][0]);
@@ -472,25 +482,20 @@ template <class P> struct Block {
                     if (at + b * stride() < end) store_all_by<Step>(to, at + b * stride(), sum.bits());
                 }
             } else {
-                Elements<T, V16> sum(load_by<Step>(from.at[0] + at));
-                add_rest<Step, Op, 1>(from, at, sum);
+                Elements<T, V16> sum(load_by<Step>(first_of(from) + at));
+                in_groups<most_at_once, 1>(from, [&](auto some) {
+                    V16 read[count<decltype(some)>];
+                    load_all_by<Step>(some, at, read);
+                    CCL_UNROLL
+                    for (V16 data : read) sum.add(Op(), data);
+                });
                 store_all_by<Step>(to, at, sum.bits());
             }
         }
     }
-    template <size_t Step, class Op, int First, int M, class Sum>
-    static CCL_DEVICE void add_rest(Spots<M> from, size_t at, Sum &sum) {
-        constexpr int sources = (int)smaller(M - First, most_at_once);
-        V16 read[sources];
-        load_some<Step, First>(from, at, read);
+    template <size_t Step, int N> static CCL_DEVICE void load_all_by(Spots<N> from, size_t at, V16 (&read)[N]) {
         CCL_UNROLL
-        for (int m = 0; m < sources; ++m) sum.add(Op(), read[m]);
-        if constexpr (First + sources < M) add_rest<Step, Op, First + sources>(from, at, sum);
-    }
-    template <size_t Step, int First, int Sources, int M>
-    static CCL_DEVICE void load_some(Spots<M> from, size_t at, V16 (&read)[Sources]) {
-        CCL_UNROLL
-        for (int m = 0; m < Sources; ++m) read[m] = load_by<Step>(from.at[First + m] + at);
+        for (int n = 0; n < N; ++n) read[n] = load_by<Step>(from.at[n] + at);
     }
 
     // The distance between one element of a thread and its next one.
@@ -523,13 +528,11 @@ template <class P> struct Block {
             for (size_t at = 16 * i; at < last; at += Step) act(part.offset + at);
         }
     }
-    template <int N, class V> static CCL_DEVICE void store_all(Spots<N> to, size_t at, V data) {
-        CCL_UNROLL
-        for (int n = 0; n < N; ++n) store(to.at[n] + at, data);
+    template <class To, class V> static CCL_DEVICE void store_all(To to, size_t at, V data) {
+        each_of(to, [&](char *place) { store(place + at, data); });
     }
-    template <size_t Step, int N> static CCL_DEVICE void store_all_by(Spots<N> to, size_t at, V16 data) {
-        CCL_UNROLL
-        for (int n = 0; n < N; ++n) store_by<Step>(to.at[n] + at, data);
+    template <size_t Step, class To> static CCL_DEVICE void store_all_by(To to, size_t at, V16 data) {
+        each_of(to, [&](char *place) { store_by<Step>(place + at, data); });
     }
 
     // Calls `act` with the offset of each packet's data.
@@ -541,50 +544,34 @@ template <class P> struct Block {
         CCL_ROLLED
         for (size_t at = part.offset + bytes * thread(); at < end; at += bytes * threads()) act(at);
     }
-    // Puts to as many places at a time as there are registers for; the data is loaded again for the others.
-    template <class K, int First, int N> CCL_DEVICE void put_to(Part part, Spots<N> to, Spots<1> from) const {
-        constexpr int places = (int)smaller(N - First, N <= 8 ? 8 : 4);
-        Spots<places> some;
-        CCL_UNROLL
-        for (int n = 0; n < places; ++n) some.at[n] = to.at[First + n];
-        packets_of<K>(part, [&](size_t at) {
-            write<K>(some, at, load<typename K::Packet::Payload>(from.at[0] + at));
-        });
-        if constexpr (First + places < N) put_to<K, First + places>(part, to, from);
-    }
     template <class K> CCL_DEVICE auto read(const char *from, size_t at) const {
         return load_packet<typename K::Packet>(from + 2 * at, launch);
     }
-    template <class K, int N, class V> CCL_DEVICE void write(Spots<N> to, size_t at, V data) const {
-        CCL_UNROLL
-        for (int n = 0; n < N; ++n) store_packet<typename K::Packet>(to.at[n] + 2 * at, data, launch);
+    template <class K, class To, class V> CCL_DEVICE void write(To to, size_t at, V data) const {
+        each_of(to, [&](char *place) { store_packet<typename K::Packet>(place + 2 * at, data, launch); });
     }
-    template <class K, class Op, int M> CCL_DEVICE auto sum_at(size_t at, Spots<1> plain, Spots<M> from) const {
+    template <class K, class Op, class From> CCL_DEVICE auto sum_at(size_t at, Spots<1> plain, From from) const {
         using Payload = typename K::Packet::Payload;
         Elements<typename K::Type, Payload> all(load<Payload>(plain.at[0] + at));
-        add_packets<K, Op, 0>(at, launch, from, all);
+        // Packets of as many sources are awaited together as there are registers for: each attempt loads all of them.
+        in_groups<most_awaited(count<From>)>(from, [&](auto some) {
+            typename K::Packet::Payload data[count<decltype(some)>];
+            const char *places[count<decltype(some)>];
+            CCL_UNROLL
+            for (int m = 0; m < count<decltype(some)>; ++m) places[m] = some.at[m] + 2 * at;
+            load_packets<typename K::Packet>(places, launch, data);
+            CCL_UNROLL
+            for (auto part : data) all.add(Op(), part);
+        });
         return all.bits();
     }
-    // Addresses that do not fit the uniform registers take two ordinary registers each.
-    static constexpr CCL_DEVICE size_t most_awaited(int sources) {
-        if (sources <= 4) return 4;
+    // Addresses that are kept and do not fit the uniform registers take two ordinary registers each.
+    static constexpr CCL_DEVICE int most_awaited([[maybe_unused]] int sources) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
-        return sources <= 8 ? 8 : 4;
-#else
-        return 1;
+        if (sources > 4 && sources <= most_kept) return 8;
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+        if (sources > 4 && sources <= most_kept) return 1;
 #endif
-    }
-    // Awaits packets of as many sources together as there are registers for: each attempt loads all of them.
-    template <class K, class Op, int First, int M, class Sum>
-    static CCL_DEVICE void add_packets(size_t at, uint32_t launch, Spots<M> from, Sum &all) {
-        constexpr int sources = (int)smaller(M - First, most_awaited(M));
-        const char *places[sources];
-        typename K::Packet::Payload data[sources];
-        CCL_UNROLL
-        for (int m = 0; m < sources; ++m) places[m] = from.at[First + m] + 2 * at;
-        load_packets<typename K::Packet>(places, launch, data);
-        CCL_UNROLL
-        for (int m = 0; m < sources; ++m) all.add(Op(), data[m]);
-        if constexpr (First + sources < M) add_packets<K, Op, First + sources>(at, launch, from, all);
+        return 4;
     }
 };

@@ -551,16 +551,22 @@ template <int N> CCL_DEVICE auto run(uint32_t first, uint32_t step = 1) {
 template <class Number> constexpr uint32_t length = 1;
 template <int N> constexpr uint32_t length<List<N>> = N;
 template <int N, class F> constexpr uint32_t length<Series<N, F>> = N;
+template <class Number> constexpr bool computed = true;
+template <int N> constexpr bool computed<List<N>> = false;
 template <class A, class B> constexpr uint32_t longer = length<A> > length<B> ? length<A> : length<B>;
 CCL_DEVICE uint32_t entry(uint32_t number, uint32_t) { return number; }
 template <int N> CCL_DEVICE uint32_t entry(const List<N> &list, uint32_t k) { return list[k]; }
 template <int N, class F> CCL_DEVICE uint32_t entry(const Series<N, F> &series, uint32_t k) { return series[k]; }
 
-template <int N> CCL_DEVICE auto operator+(List<N> list, uint32_t n) {
-    return series<N>([=](uint32_t k) { return list[k] + n; });
+template <int N> CCL_DEVICE List<N> operator+(List<N> list, uint32_t n) {
+    CCL_UNROLL
+    for (uint32_t &entry : list.at) entry += n;
+    return list;
 }
-template <int N> CCL_DEVICE auto operator*(List<N> list, uint32_t n) {
-    return series<N>([=](uint32_t k) { return list[k] * n; });
+template <int N> CCL_DEVICE List<N> operator*(List<N> list, uint32_t n) {
+    CCL_UNROLL
+    for (uint32_t &entry : list.at) entry *= n;
+    return list;
 }
 template <int N, class F> CCL_DEVICE auto operator+(Series<N, F> all, uint32_t n) {
     return series<N>([=](uint32_t k) { return all[k] + n; });
@@ -569,19 +575,64 @@ template <int N, class F> CCL_DEVICE auto operator*(Series<N, F> all, uint32_t n
     return series<N>([=](uint32_t k) { return all[k] * n; });
 }
 
+// Places in memory. Of a few, the addresses are kept.
+template <class Places> constexpr int count = 0;
 template <int N> struct Spots {
     char *at[N];
 };
+template <int N> constexpr int count<Spots<N>> = N;
+constexpr int most_kept = 8;
 
-template <int A, int B> CCL_DEVICE Spots<A + B> operator,(Spots<A> a, Spots<B> b) {
-    Spots<A + B> all;
+// There are no registers for many addresses: each is computed where it is used.
+template <int N, class F> struct ManySpots {
+    F place;
+};
+template <int N, class F> constexpr int count<ManySpots<N, F>> = N;
+
+template <class A, class B> struct JoinedSpots {
+    A first;
+    B second;
+};
+template <class A, class B> constexpr int count<JoinedSpots<A, B>> = count<A> + count<B>;
+
+template <int N, class F> CCL_DEVICE Spots<N> kept(int first, F place) {
+    Spots<N> spots;
     CCL_UNROLL
-    for (int i = 0; i < A; ++i) all.at[i] = a.at[i];
-    CCL_UNROLL
-    for (int i = 0; i < B; ++i) all.at[A + i] = b.at[i];
-    return all;
+    for (int n = 0; n < N; ++n) spots.at[n] = place(first + n);
+    return spots;
 }
-template <class... Parts> CCL_DEVICE auto all(Parts... parts) { return (parts, ...); }
+
+template <class A> CCL_DEVICE A all(A spots) { return spots; }
+template <class A, class B, class... Rest> CCL_DEVICE auto all(A a, B b, Rest... rest) {
+    if constexpr (count<A> + count<B> > most_kept) {
+        return all(JoinedSpots<A, B>{a, b}, rest...);
+    } else {
+        return all(kept<count<A> + count<B>>(0, [&](int n) { return n < count<A> ? a.at[n] : b.at[n - count<A>]; }), rest...);
+    }
+}
+
+template <int N> CCL_DEVICE char *first_of(Spots<N> spots) { return spots.at[0]; }
+template <int N, class F> CCL_DEVICE char *first_of(ManySpots<N, F> spots) { return spots.place(0); }
+template <class A, class B> CCL_DEVICE char *first_of(JoinedSpots<A, B> spots) { return first_of(spots.first); }
+
+// Calls `act` with the places from number `First` on, `AtOnce` or fewer at a time.
+template <int AtOnce, int First = 0, int N, class F> CCL_DEVICE void in_groups(Spots<N> spots, F act) {
+    if constexpr (First < N) {
+        constexpr int group = N - First < AtOnce ? N - First : AtOnce;
+        act(kept<group>(First, [&](int n) { return spots.at[n]; }));
+        in_groups<AtOnce, First + group>(spots, act);
+    }
+}
+template <int AtOnce, int First = 0, int N, class P, class F> CCL_DEVICE void in_groups(ManySpots<N, P> spots, F act) {
+    constexpr int rest = (N - First) % AtOnce;
+    CCL_ROLLED
+    for (int n = First; n < N - rest; n += AtOnce) act(kept<AtOnce>(n, spots.place));
+    if constexpr (rest > 0) act(kept<rest>(N - rest, spots.place));
+}
+template <int AtOnce, int First = 0, class A, class B, class F> CCL_DEVICE void in_groups(JoinedSpots<A, B> spots, F act) {
+    if constexpr (First < count<A>) in_groups<AtOnce, First>(spots.first, act);
+    in_groups<AtOnce, (First > count<A> ? First - count<A> : 0)>(spots.second, act);
+}
 
 // A part of an operation: `bytes` bytes from `offset` on.
 struct Part {
