@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
 
+#[path = "cli/builds.rs"]
+mod builds;
 #[path = "support/cclc.rs"]
 mod cclc;
 #[path = "support/files.rs"]

@@ -233,15 +233,25 @@ fn options(
     let mut names = BTreeSet::new();
     let mut options = Vec::new();
     for text in &elaboration.option {
-        let (name, _) = halves("-O", text)?;
+        let (name, value) = halves("-O", text)?;
         if !names.insert(name.to_owned()) {
             return Err(repeated_option(name));
         }
+        let text = if is_bare_name(name, value) { in_quotes(name, value) } else { text.clone() };
         let file = reporter.sources.add(format!("-O {name}"), text.as_str());
-        let parsed = taken(reporter, syntax::parse_option(file, text), "-O", name)?;
+        let parsed = taken(reporter, syntax::parse_option(file, &text), "-O", name)?;
         options.push(taken(reporter, resolve::option(&parsed), "-O", name)?);
     }
     Ok(options)
+}
+
+/// Whether an option is a plan's name without quotes. Build systems name plans after targets and files, such as `ring-4`.
+fn is_bare_name(name: &str, value: &str) -> bool {
+    name == "name" && !value.starts_with('"')
+}
+
+fn in_quotes(name: &str, value: &str) -> String {
+    format!("{name}=\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// The result of a phase for an argument; its reports become a usage error.

@@ -1,0 +1,36 @@
+//! What build systems and scripts meet: names, paths and modules as projects have them.
+
+use crate::cclc::{Run, run};
+use crate::folder::{Folder, GOOD, ends, says};
+use serde_json::Value;
+
+/// A folder in which `gather.ccl` imports `parts.ccl`.
+fn project() -> Folder {
+    let folder = Folder::with("parts.ccl", "/// Two ranks.\nlet two = 2;\n");
+    let text = GOOD.replace("use std", "use \"parts.ccl\"::two;\nuse std");
+    folder.write("gather.ccl", &text.replace("ranks: int = 2", "ranks: int = two"));
+    folder
+}
+
+/// Runs `cclc` with these arguments, whatever is in them.
+fn cclc(folder: &Folder, arguments: &[&str]) -> Run {
+    run(folder.command().args(arguments), "")
+}
+
+fn json(folder: &Folder, name: &str) -> Value {
+    serde_json::from_str(&folder.read(name)).unwrap()
+}
+
+#[test]
+fn any_text_names_a_plan() {
+    let folder = project();
+    for name in ["ring-4", "ring.v1", "2x", "for", "true", "a b", "a//b", "a\"b", "a\\b", "für"] {
+        let option = format!("name={name}");
+        ends(cclc(&folder, &["build", "gather.ccl", "-o", "p.json", "-O", &option]), 0);
+        assert_eq!(json(&folder, "p.json")["name"], name);
+    }
+    ends(cclc(&folder, &["build", "gather.ccl", "-O", "name=ring-4"]), 0);
+    assert!(folder.path("ring-4.json").exists());
+    ends(cclc(&folder, &["build", "gather.ccl", "-o", "p.json", "-O", "name=\"in quotes\""]), 0);
+    assert_eq!(json(&folder, "p.json")["name"], "in quotes");
+}
