@@ -26,8 +26,9 @@ pub(crate) struct Definition {
     /// The parameter.
     pub(crate) name: String,
     whole: Expr,
-    /// The members of the value, if it is a list or a range.
-    members: Vec<Value>,
+    /// The members of the value, if it is a list or a range; or why a range has none, which matters only if the parameter
+    /// is not a list.
+    members: Result<Vec<Value>, Failure>,
     /// If it is several values with ranges among them: these, and the numbers in the ranges.
     numbers: Vec<Value>,
 }
@@ -140,7 +141,8 @@ pub(crate) fn values(
     let fitting = |values: &&Vec<Value>| {
         !values.is_empty() && values.iter().all(|value| fits(&value.value.ty, &parameter.ty))
     };
-    let values = [&definition.members, &definition.numbers].into_iter().find(fitting);
+    let members = definition.members.as_ref().map_err(Clone::clone)?;
+    let values = [members, &definition.numbers].into_iter().find(fitting);
     let values = values.ok_or_else(|| wrong_type(definition, parameter))?;
     if !several && values.len() > 1 {
         return Err(one_at_a_time(&definition.name));
@@ -187,7 +189,8 @@ fn definition(reporter: &mut Reporter, name: &str, text: &str) -> Result<Definit
     let parsed = taken(reporter, syntax::parse_expression(file, &text), "-D", name)?;
     let ast::ExprKind::List(given) = &parsed.kind else {
         let whole = taken(reporter, resolve::argument(&parsed), "-D", name)?;
-        let members = values_of(reporter, &members_of(&parsed, name)?, name)?;
+        let members = members_of(&parsed, name);
+        let members = members.and_then(|members| values_of(reporter, &members, name));
         return Ok(Definition { name: name.to_owned(), whole, members, numbers: Vec::new() });
     };
     let ranges = if several { given.iter().filter(|value| is_range(value)).count() } else { 0 };
@@ -196,7 +199,7 @@ fn definition(reporter: &mut Reporter, name: &str, text: &str) -> Result<Definit
     let all = if ranges < given.len() && ranges > 0 { &numbers } else { given };
     let list = ast::Expr { kind: ast::ExprKind::List(all.clone()), span: parsed.span };
     let whole = taken(reporter, resolve::argument(&list), "-D", name)?;
-    let members = values_of(reporter, all, name)?;
+    let members = Ok(values_of(reporter, all, name)?);
     let numbers = values_of(reporter, &numbers, name)?;
     Ok(Definition { name: name.to_owned(), whole, members, numbers })
 }

@@ -34,3 +34,15 @@ fn any_text_names_a_plan() {
     ends(cclc(&folder, &["build", "gather.ccl", "-o", "p.json", "-O", "name=\"in quotes\""]), 0);
     assert_eq!(json(&folder, "p.json")["name"], "in quotes");
 }
+
+#[test]
+fn an_empty_range_is_an_empty_list() {
+    let text = GOOD.replace("ranks: int = 2", "ranks: int = 2, at: int[] = [1]");
+    let folder = Folder::with(
+        "a.ccl",
+        &text.replace("    channel", "    require at == [], \"at\";\n    channel"),
+    );
+    ends(folder.cclc("build a.ccl -D at=3..3 -o p.json"), 0);
+    says(&ends(folder.cclc("check a.ccl -D ranks=3..3"), 2).stderr, &["the range is empty"]);
+    says(&ends(folder.cclc("check a.ccl -D rnks=3..3"), 2).stderr, &["no parameter is called"]);
+}
