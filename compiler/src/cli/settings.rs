@@ -89,12 +89,16 @@ pub(crate) fn bytes(reporter: &mut Reporter, flag: &str, text: &str) -> Result<u
         .ok_or_else(|| Failure::Usage(format!("`{flag} {text}`: expected a size, such as `64KiB`")))
 }
 
-/// Refuses a parameter that no program has, or that is given twice.
+/// Refuses a parameter that no program has, or that is given twice. Where there is no program, as in a file that others
+/// import, there is nothing to set.
 pub(crate) fn check_names(
     sources: &SourceMap,
     given: &Given,
     programs: &[&Program],
 ) -> Result<(), Failure> {
+    if programs.is_empty() {
+        return Ok(());
+    }
     let known: BTreeSet<&str> =
         programs.iter().flat_map(|program| &program.parameters).map(|p| p.name.as_str()).collect();
     let mut seen = BTreeSet::new();

@@ -36,6 +36,14 @@ fn any_text_names_a_plan() {
 }
 
 #[test]
+fn a_file_without_programs_takes_any_parameter() {
+    let folder = project();
+    let run = ends(folder.cclc("check parts.ccl -D ranks=2..=4"), 0);
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+    ends(folder.cclc("check parts.ccl gather.ccl -D rnks=2..=4"), 2);
+}
+
+#[test]
 fn an_empty_range_is_an_empty_list() {
     let text = GOOD.replace("ranks: int = 2", "ranks: int = 2, at: int[] = [1]");
     let folder = Folder::with(
