@@ -211,7 +211,7 @@ pub(crate) struct Build {
     /// What to write: `plan`, `map` (where the plan's operations come from, for `verify`), `manifest` (the data by which
     /// a runtime chooses the plan), `cuda` (the program as CUDA kernels), `deps` (a makefile with the files that were
     /// read); each may have a path, as in `deps=plan.d`
-    #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "plan")]
+    #[arg(long, value_name = "KIND[=PATH],..", default_value = "plan")]
     pub(crate) emit: Vec<String>,
     /// What the kernels are written for
     #[arg(long, value_name = "TARGET", value_enum, default_value_t = Host::Cuda)]

@@ -263,6 +263,9 @@ pub(crate) fn settings(
     Ok(given.settings(elaboration, parameters.unwrap_or_default()))
 }
 
+/// The kinds of output.
+const KINDS: [&str; 5] = ["plan", "map", "manifest", "cuda", "deps"];
+
 /// What `--emit` asks for. For each kind: nothing, or its destination, if one is given.
 #[derive(Default)]
 struct Wanted {
@@ -275,7 +278,7 @@ struct Wanted {
 
 fn wanted(build: &Build) -> Result<Wanted, Failure> {
     let mut wanted = Wanted::default();
-    for text in &build.emit {
+    for text in build.emit.iter().flat_map(|text| outputs(text)) {
         let (kind, path) = match text.split_once('=') {
             Some((kind, path)) => (kind, Some(PathBuf::from(path))),
             None => (text.as_str(), None),
@@ -304,6 +307,19 @@ fn wanted(build: &Build) -> Result<Wanted, Failure> {
         }
         Some(_) | None => Ok(wanted),
     }
+}
+
+/// The outputs in the value of one `--emit`. A comma in a path is part of it, unless a kind of output follows.
+fn outputs(text: &str) -> Vec<String> {
+    let is_kind = |part: &str| KINDS.contains(&part.split('=').next().unwrap_or_default());
+    let mut outputs: Vec<String> = Vec::new();
+    for part in text.split(',') {
+        match outputs.last_mut() {
+            Some(last) if last.contains('=') && !is_kind(part) => *last += &format!(",{part}"),
+            Some(_) | None => outputs.push(part.to_owned()),
+        }
+    }
+    outputs
 }
 
 /// The path of the plan, written or not.

@@ -36,6 +36,17 @@ fn any_text_names_a_plan() {
 }
 
 #[test]
+fn paths_may_contain_commas() {
+    let folder = project();
+    folder.write("a,b/c", "");
+    let outputs = "plan=a,b/p,q.json,map=a,b/p.map.json,manifest,deps=a,b/p.d";
+    ends(cclc(&folder, &["build", "gather.ccl", "--emit", outputs]), 0);
+    assert_eq!(folder.read("a,b/p.d"), "a,b/p,q.json: gather.ccl parts.ccl\n");
+    assert_eq!(json(&folder, "a,b/p,q.manifest.json")["plans"][0]["path"], "p,q.json");
+    assert!(folder.path("a,b/p.map.json").exists());
+}
+
+#[test]
 fn a_file_without_programs_takes_any_parameter() {
     let folder = project();
     let run = ends(folder.cclc("check parts.ccl -D ranks=2..=4"), 0);
