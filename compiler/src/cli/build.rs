@@ -68,15 +68,13 @@ fn plan(
     let beside = |kind, wanted: &Option<Option<PathBuf>>, extension| {
         wanted.as_ref().map(|path| beside(kind, path.as_deref(), &plan, extension)).transpose()
     };
-    // Outputs that cannot be put next to the plan are reported before the plan is written.
-    beside("deps", &wanted.deps, "d")?;
+    // Outputs that cannot be written are reported before the plan is.
+    let deps = beside("deps", &wanted.deps, "d")?;
     let map_path = beside("map", &wanted.map, MAP)?;
     let map = map_path.as_ref().map(|_| driver::map(&program, &reporter.sources));
     let manifest = beside("manifest", &wanted.manifest, MANIFEST)?;
-    if manifest.is_some() && plan == Path::new("-") {
-        return Err(Failure::Usage(
-            "`--emit manifest` names the plan's file: standard output has no name".to_owned(),
-        ));
+    if plan == Path::new("-") {
+        refuse_names_of_stdout(&[("manifest", &manifest), ("deps", &deps)])?;
     }
     let entry = Entry { any_size: program.any_size(), ..Entry::of(program.program()) };
     let plan_path = wanted.plan.as_ref().map(|_| plan.as_path());
@@ -91,6 +89,16 @@ fn plan(
         manifest::write_one(&path, &plan, entry, made, input.proved)?;
     }
     Ok(Some(plan))
+}
+
+/// Refuses outputs in which the plan's file is named, where it has no name.
+fn refuse_names_of_stdout(naming: &[(&str, &Option<PathBuf>)]) -> Result<(), Failure> {
+    match naming.iter().find(|(_, path)| path.is_some()) {
+        Some((kind, _)) => Err(Failure::Usage(format!(
+            "`--emit {kind}` names the plan's file: standard output has no name"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// A plan that was written, or would have been.

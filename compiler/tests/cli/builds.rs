@@ -47,6 +47,13 @@ fn paths_may_contain_commas() {
 }
 
 #[test]
+fn deps_name_a_file() {
+    let run = ends(project().cclc("build gather.ccl -o - --emit plan,deps=p.d"), 2);
+    says(&run.stderr, &["`--emit deps` names the plan's file"]);
+    assert_eq!(run.stdout, "");
+}
+
+#[test]
 fn a_file_without_programs_takes_any_parameter() {
     let folder = project();
     let run = ends(folder.cclc("check parts.ccl -D ranks=2..=4"), 0);
