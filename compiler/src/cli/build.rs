@@ -78,6 +78,8 @@ fn plan(
     }
     let entry = Entry { any_size: program.any_size(), ..Entry::of(program.program()) };
     let plan_path = wanted.plan.as_ref().map(|_| plan.as_path());
+    let others = [&map_path, &manifest, &deps].into_iter().filter_map(Option::as_deref);
+    output::refuse_losses(plan_path.into_iter().chain(others), &reporter.sources)?;
     let Some(made) = write_plan(reporter, input, program, plan_path)? else {
         return Ok(None);
     };

@@ -47,6 +47,41 @@ fn paths_may_contain_commas() {
 }
 
 #[test]
+fn nothing_that_is_read_is_replaced() {
+    let folder = project();
+    ends(folder.cclc("build gather.ccl -o p.json"), 0);
+    let texts = || ["gather.ccl", "parts.ccl", "p.json"].map(|name| folder.read(name));
+    let before = texts();
+    for arguments in [
+        "build gather.ccl -o gather.ccl",
+        "build gather.ccl -o ./parts.ccl",
+        "build gather.ccl -o q.json --emit plan,deps=gather.ccl",
+        "dump gather.ccl -o gather.ccl",
+        "list p.json -o p.json",
+        "decompile p.json -o p.json",
+    ] {
+        let run = ends(folder.cclc(arguments), 2);
+        says(&run.stderr, &["is read, and would be replaced"]);
+    }
+    assert_eq!(
+        (texts(), folder.names()),
+        (before, ["gather.ccl", "p.json", "parts.ccl"].map(String::from).to_vec())
+    );
+}
+
+#[test]
+fn outputs_do_not_replace_each_other() {
+    let folder = project();
+    for arguments in ["-o p.d --emit plan,deps", "--emit plan=p.json,map=./p.json"] {
+        let run = ends(folder.cclc(&format!("build gather.ccl {arguments}")), 2);
+        says(&run.stderr, &["two outputs would be written to"]);
+    }
+    assert_eq!(folder.names(), ["gather.ccl", "parts.ccl"]);
+    #[cfg(unix)]
+    ends(folder.cclc("build gather.ccl --emit plan=/dev/null,map=/dev/null"), 0);
+}
+
+#[test]
 fn deps_name_a_file() {
     let run = ends(project().cclc("build gather.ccl -o - --emit plan,deps=p.d"), 2);
     says(&run.stderr, &["`--emit deps` names the plan's file"]);
