@@ -107,3 +107,20 @@ fn an_empty_range_is_an_empty_list() {
     says(&ends(folder.cclc("check a.ccl -D ranks=3..3"), 2).stderr, &["the range is empty"]);
     says(&ends(folder.cclc("check a.ccl -D rnks=3..3"), 2).stderr, &["no parameter is called"]);
 }
+
+#[test]
+fn one_folder_has_one_path_in_manifests() {
+    let folder = project();
+    folder.write("plans/sub/c", "");
+    folder.write("elsewhere/c", "");
+    ends(folder.cclc("build gather.ccl -o plans/sub/p.json --emit plan,manifest"), 0);
+    ends(folder.cclc("manifest elsewhere/../plans/sub/p.manifest.json -o plans/all.json"), 0);
+    assert_eq!(json(&folder, "plans/all.json")["plans"][0]["path"], "sub/p.json");
+    ends(
+        folder.cclc(
+            "build gather.ccl --emit plan=plans/q.json,manifest=plans/sub/../q.manifest.json",
+        ),
+        0,
+    );
+    assert_eq!(json(&folder, "plans/q.manifest.json")["plans"][0]["path"], "q.json");
+}
