@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sysconfig
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
@@ -15,6 +16,9 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 # Exit statuses of cclc: no finding, findings; any other status means that there is no result.
 _CLEAN, _FOUND = 0, 1
+
+# Where a wheel puts its programs. Asked for here, because threads that ask at the same time disturb each other.
+_SCRIPTS = (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", f"{os.name}_user"))
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ def cclc() -> str:
     given = os.environ.get("CCLC")
     if given:
         return given
-    for folder in (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", f"{os.name}_user"), None):
+    for folder in (*_SCRIPTS, None):
         found = shutil.which("cclc", path=folder)
         if found:
             return found
@@ -118,7 +122,7 @@ def build(
     Raises:
         CclError: if the program has an error; in that case, nothing is written.
     """
-    # Under a name that only this process uses, until it is known to come from this build.
+    # Under a name that only this call uses, until it is known to come from this build.
     manifest = _manifest_path(source, output)
     arguments = ["build", os.fspath(source), "--emit", "plan", "--emit", "map", "--emit", f"manifest={manifest}"]
     if output is not None:
@@ -164,9 +168,9 @@ def verify(*plans: PathLike, define: Optional[Mapping[str, Any]] = None) -> List
 
 
 def _manifest_path(source: PathLike, output: Optional[PathLike]) -> Path:
-    """A name that only this process uses, next to the plan."""
+    """A name that only one call uses, next to the plan."""
     folder = Path(output).absolute().parent if output is not None else Path.cwd()
-    return folder / f".{Path(source).stem}.{os.getpid()}.manifest.json"
+    return folder / f".{Path(source).stem}.{uuid.uuid4().hex}.manifest.json"
 
 
 def _run(arguments: Sequence[str]) -> Tuple[int, List[Report], str]:

@@ -1,6 +1,8 @@
 """Building and verifying, with the `cclc` that is available."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +75,14 @@ def test_a_range_has_its_steps(folder):
         )
     )
     assert ccl.build("steps.ccl", "out.json", define={"at": range(2, 10, 3)}).proved
+
+
+def test_builds_of_one_program_do_not_disturb_each_other(folder):
+    def build(ranks):
+        return ccl.build("gather.ccl", f"{ranks}.json", define={"ranks": ranks})
+
+    ranks = range(2, 10)
+    with ThreadPoolExecutor(len(ranks)) as threads:
+        plans = list(threads.map(build, ranks))
+    assert [(plan.world_size, plan.path.name) for plan in plans] == [(n, f"{n}.json") for n in ranks]
+    assert all(json.loads(Path(f"{n}.manifest.json").read_text())["plans"][0]["world_size"] == n for n in ranks)
