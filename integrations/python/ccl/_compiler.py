@@ -162,7 +162,7 @@ def verify(*plans: PathLike, define: Optional[Mapping[str, Any]] = None) -> List
     for name, value in (define or {}).items():
         arguments += ["-D", f"{name}={_literal(value)}"]
     status, reports, said = _run(arguments)
-    if status not in (_CLEAN, _FOUND):
+    if status != _CLEAN and not (status == _FOUND and reports):
         raise _refused("the plans cannot be checked", reports, said)
     return reports
 
@@ -182,7 +182,8 @@ def _run(arguments: Sequence[str]) -> Tuple[int, List[Report], str]:
     reports, said = [], []
     for line in done.stderr.splitlines():
         (reports if line.startswith("{") else said).append(line)
-    return done.returncode, [_report(json.loads(line)) for line in reports], "\n".join(said)
+    silent = f"{command[0]} ended with status {done.returncode} and said nothing"
+    return done.returncode, [_report(json.loads(line)) for line in reports], "\n".join(said) or silent
 
 
 def _report(data: Mapping[str, Any]) -> Report:

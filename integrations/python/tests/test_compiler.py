@@ -1,6 +1,7 @@
 """Building and verifying, with the `cclc` that is available."""
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -86,3 +87,17 @@ def test_builds_of_one_program_do_not_disturb_each_other(folder):
         plans = list(threads.map(build, ranks))
     assert [(plan.world_size, plan.path.name) for plan in plans] == [(n, f"{n}.json") for n in ranks]
     assert all(json.loads(Path(f"{n}.manifest.json").read_text())["plans"][0]["world_size"] == n for n in ranks)
+
+
+@pytest.mark.parametrize(
+    "script, says",
+    [("exit 1", "ended with status 1"), ("kill -9 $$", "ended with status -9"), ("echo no such image >&2; exit 1", "no such image")],
+)
+def test_a_compiler_that_fails_without_a_report(folder, monkeypatch, script, says):
+    (folder / "plan.json").write_text("{}")
+    (folder / "cclc").write_text(f"#!/bin/sh\n{script}\n")
+    os.chmod(folder / "cclc", 0o755)
+    monkeypatch.setenv("CCLC", str(folder / "cclc"))
+    for call in (lambda: ccl.build("gather.ccl"), lambda: ccl.verify("plan.json")):
+        with pytest.raises(ccl.CclError, match=says):
+            call()
