@@ -180,7 +180,8 @@ def _run(arguments: Sequence[str]) -> Tuple[int, List[Report], str]:
     except OSError as error:
         raise CclError(f"{command[0]} cannot be run: {error}") from error
     reports, said = [], []
-    for line in done.stderr.splitlines():
+    # Not `splitlines`, which also ends a line at characters that texts of reports may contain.
+    for line in done.stderr.rstrip("\n").split("\n"):
         (reports if line.startswith("{") else said).append(line)
     silent = f"{command[0]} ended with status {done.returncode} and said nothing"
     return done.returncode, [_report(json.loads(line)) for line in reports], "\n".join(said) or silent

@@ -101,3 +101,17 @@ def test_a_compiler_that_fails_without_a_report(folder, monkeypatch, script, say
     for call in (lambda: ccl.build("gather.ccl"), lambda: ccl.verify("plan.json")):
         with pytest.raises(ccl.CclError, match=says):
             call()
+
+
+def test_a_report_may_contain_any_character(folder):
+    (folder / "a\u2028b\x85.ccl").write_text("let a = ;\n")
+    with pytest.raises(ccl.CclError, match="error\\[E01") as caught:
+        ccl.build("a\u2028b\x85.ccl")
+    assert "a\u2028b\x85.ccl" in caught.value.reports[0].place
+
+
+def test_paths_and_names_as_projects_have_them(folder):
+    (folder / "a,b").mkdir()
+    plan = ccl.build("gather.ccl", "a,b/ring-4.json", option={"name": "ring-4"})
+    assert plan.name == "ring-4" and plan.path == folder / "a,b/ring-4.json" and plan.path.exists()
+    assert (folder / "a,b/ring-4.manifest.json").exists() and (folder / "a,b/ring-4.map.json").exists()
