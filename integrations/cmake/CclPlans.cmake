@@ -106,6 +106,9 @@ function(ccl_add_plans)
     endforeach()
 
     get_filename_component(manifest "${arg_MANIFEST}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_BINARY_DIR}")
+    # Ninja would make the folder, make would not.
+    get_filename_component(manifest_folder "${manifest}" DIRECTORY)
+    file(MAKE_DIRECTORY "${manifest_folder}")
     _ccl_touch(touch "${manifest}")
     add_custom_command(
         OUTPUT "${manifest}"

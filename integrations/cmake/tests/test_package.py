@@ -110,6 +110,21 @@ def test_checks_are_tests(project):
     run("ctest", "--test-dir", project.build, status=1)
 
 
+@pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])
+def test_names_and_folders_as_projects_have_them(tmp_path, prefix, generator):
+    """Folders with commas, targets that are no identifiers, a manifest in a folder of its own."""
+    made = Project(tmp_path / "rev 1,2", prefix, generator)
+    with (made.source / "CMakeLists.txt").open("a") as file:
+        file.write("ccl_add_plan(TARGET ring-4.v1 SOURCE ccl/other.ccl EMIT plan manifest)\n")
+        file.write("ccl_add_plans(TARGET all-sizes SOURCE ccl/other.ccl MATRIX ranks=2,3 MANIFEST manifests/all.json)\n")
+    made.configure()
+    made.make()
+    assert json.loads((made.build / "ring-4.v1.json").read_text())["name"] == "ring-4.v1"
+    names = [plan["name"] for plan in json.loads((made.build / "manifests/all.json").read_text())["plans"]]
+    assert names == ["all-sizes_ranks_2", "all-sizes_ranks_3"]
+    assert made.built() == []
+
+
 @pytest.mark.parametrize(
     "line, says",
     [
