@@ -82,7 +82,7 @@ impl Plan {
     fn output(&self, extension: &str) -> PathBuf {
         let folder = env::var_os("OUT_DIR")
             .unwrap_or_else(|| refuse("OUT_DIR is not set: this is for Cargo's build scripts"));
-        Path::new(&folder).join(self.plan_name()).with_extension(extension)
+        Path::new(&folder).join(format!("{}.{extension}", self.plan_name()))
     }
 
     fn plan_name(&self) -> String {

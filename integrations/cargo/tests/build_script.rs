@@ -54,12 +54,13 @@ fn a_plan_is_built_and_follows_its_imports() {
     write("Cargo.toml", &manifest());
     write(
         "build.rs",
-        "fn main() {\n    ccl_build::Plan::of(\"ccl/gather.ccl\").define(\"ranks\", 4).build();\n    \
+        "fn main() {\n    ccl_build::Plan::of(\"ccl/gather.ccl\").define(\"ranks\", 4).name(\"gather.v1\").build();\n    \
+         ccl_build::Plan::of(\"ccl/gather.ccl\").define(\"ranks\", 2).name(\"gather.v2\").build();\n    \
          ccl_build::Plan::of(\"ccl/gather.ccl\").name(\"kernels\").build_kernels();\n}\n",
     );
     write(
         "src/main.rs",
-        "const PLAN: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/gather.json\"));\n\
+        "const PLAN: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/gather.v1.json\"));\n\
          const KERNELS: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/kernels.cu\"));\n\
          fn main() {\n    println!(\"{} {}\", PLAN.matches(\"\\\"input_chunks\\\"\").count(), KERNELS.contains(\"kernels.h\"));\n}\n",
     );
