@@ -160,8 +160,9 @@ def test_a_compiler_may_be_named(tmp_path, prefix):
     assert str(named) in (made.build / "build.ninja").read_text().replace("$ ", " ")
 
 
-def test_what_cclc_new_makes_is_built_and_tested(tmp_path, prefix):
-    folder, build = tmp_path / "gather", tmp_path / "build"
+@pytest.mark.parametrize("name", ["gather", "test"])
+def test_what_cclc_new_makes_is_built_and_tested(tmp_path, prefix, name):
+    folder, build = tmp_path / name, tmp_path / "build"
     run(CCLC, "new", folder)
     run("cmake", "-S", folder, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", build)
@@ -170,4 +171,4 @@ def test_what_cclc_new_makes_is_built_and_tested(tmp_path, prefix):
     commands = [line for line in (folder / "README.md").read_text().splitlines() if line.startswith("cclc ")]
     for command in commands:
         run(CCLC, *command.split()[1:], cwd=folder)
-    assert len(commands) == 3 and (folder / "gather.json").exists()
+    assert len(commands) == 3 and (folder / f"{name}.json").exists()
