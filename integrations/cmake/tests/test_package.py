@@ -116,13 +116,25 @@ def test_names_and_folders_as_projects_have_them(tmp_path, prefix, generator):
     made = Project(tmp_path / "rev 1,2", prefix, generator)
     with (made.source / "CMakeLists.txt").open("a") as file:
         file.write("ccl_add_plan(TARGET ring-4.v1 SOURCE ccl/other.ccl EMIT plan manifest)\n")
+        file.write('ccl_add_check(NAME backslash SOURCE ccl/other.ccl OPTION "name=a\\\\b")\n')
         file.write("ccl_add_plans(TARGET all-sizes SOURCE ccl/other.ccl MATRIX ranks=2,3 MANIFEST manifests/all.json)\n")
     made.configure()
     made.make()
     assert json.loads((made.build / "ring-4.v1.json").read_text())["name"] == "ring-4.v1"
     names = [plan["name"] for plan in json.loads((made.build / "manifests/all.json").read_text())["plans"]]
     assert names == ["all-sizes_ranks_2", "all-sizes_ranks_3"]
+    run("ctest", "--test-dir", made.build, "-R", "backslash", "--no-tests=error")
     assert made.built() == []
+
+
+def test_words_that_mean_false_to_cmake_are_names(tmp_path, prefix):
+    made = Project(tmp_path, prefix, "Ninja")
+    other = made.source / "ccl/other.ccl"
+    other.write_text(other.read_text() + other.read_text().partition("\n\n")[2].replace("program other", "program no"))
+    made.edit("CMakeLists.txt", "TARGET other SOURCE ccl/other.ccl", "TARGET other SOURCE ccl/other.ccl PROGRAM no NAME off")
+    made.configure()
+    made.make()
+    assert json.loads((made.build / "off.json").read_text())["name"] == "off"
 
 
 @pytest.mark.parametrize(
