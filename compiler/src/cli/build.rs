@@ -273,9 +273,6 @@ pub(crate) fn settings(
     Ok(given.settings(elaboration, parameters.unwrap_or_default()))
 }
 
-/// The kinds of output.
-const KINDS: [&str; 5] = ["plan", "map", "manifest", "cuda", "deps"];
-
 /// What `--emit` asks for. For each kind: nothing, or its destination, if one is given.
 #[derive(Default)]
 struct Wanted {
@@ -319,13 +316,15 @@ fn wanted(build: &Build) -> Result<Wanted, Failure> {
     }
 }
 
-/// The outputs in the value of one `--emit`. A comma in a path is part of it, unless a kind of output follows.
+/// The outputs in the value of one `--emit`. A comma in a path is part of it where the path visibly goes on: what follows is
+/// no word, as kinds are.
 fn outputs(text: &str) -> Vec<String> {
-    let is_kind = |part: &str| KINDS.contains(&part.split('=').next().unwrap_or_default());
+    let is_path =
+        |part: &str| part.split('=').next().is_some_and(|word| word.contains(['/', '\\', '.']));
     let mut outputs: Vec<String> = Vec::new();
     for part in text.split(',') {
         match outputs.last_mut() {
-            Some(last) if last.contains('=') && !is_kind(part) => *last += &format!(",{part}"),
+            Some(last) if last.contains('=') && is_path(part) => *last += &format!(",{part}"),
             Some(_) | None => outputs.push(part.to_owned()),
         }
     }
