@@ -172,6 +172,14 @@ def test_a_compiler_may_be_named(tmp_path, prefix):
     assert str(named) in (made.build / "build.ninja").read_text().replace("$ ", " ")
 
 
+def test_a_compiler_that_is_not_there_is_not_found(tmp_path, prefix):
+    made, compiler = Project(tmp_path, prefix, "Ninja"), tmp_path / "cclc"
+    shutil.copy2(CCLC, compiler)
+    run("cmake", "-S", made.source, "-B", made.build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCcl_CCLC={compiler}")
+    compiler.unlink()
+    assert "where no program is; -DCcl_CCLC=PATH names one" in " ".join(made.configure(status=1).split())
+
+
 @pytest.mark.parametrize("name", ["gather", "test"])
 def test_what_cclc_new_makes_is_built_and_tested(tmp_path, prefix, name):
     folder, build = tmp_path / name, tmp_path / "build"
