@@ -9,7 +9,7 @@ use super::report::{Reporter, Shown};
 use compiler::diagnostic::{Diagnostic, nearest};
 use compiler::elaborate::Settings;
 use compiler::resolve;
-use compiler::resolve::program::{Expr, OptionSetting, Parameter, Program, Type};
+use compiler::resolve::program::{Expr, ExprKind, OptionSetting, Parameter, Program, Type};
 use compiler::source::SourceMap;
 use compiler::syntax;
 use compiler::syntax::ast;
@@ -139,11 +139,11 @@ pub(crate) fn values(
     parameter: &Parameter,
     several: bool,
 ) -> Result<Vec<Value>, Failure> {
-    if fits(&definition.whole.ty, &parameter.ty) {
+    if fits(&definition.whole, &parameter.ty) {
         return Ok(vec![Value { text: String::new(), value: definition.whole.clone() }]);
     }
     let fitting = |values: &&Vec<Value>| {
-        !values.is_empty() && values.iter().all(|value| fits(&value.value.ty, &parameter.ty))
+        !values.is_empty() && values.iter().all(|value| fits(&value.value, &parameter.ty))
     };
     let members = definition.members.as_ref().map_err(Clone::clone)?;
     let values = [members, &definition.numbers].into_iter().find(fitting);
@@ -330,12 +330,22 @@ fn shown(sources: &SourceMap, member: &ast::Expr) -> String {
         .map_or_else(|| sources.slice(member.span).to_owned(), |number| number.to_string())
 }
 
-/// Whether a value has a parameter's type; a number is also a rank.
-fn fits(value: &Type, parameter: &Type) -> bool {
+/// Whether a value has a parameter's type. An empty list has that of every list.
+fn fits(value: &Expr, parameter: &Type) -> bool {
+    match (&value.kind, parameter) {
+        (ExprKind::List(members) | ExprKind::Set(members), Type::List(parameter)) => {
+            members.iter().all(|member| fits(member, parameter))
+        }
+        (_, parameter) => is_type(&value.ty, parameter),
+    }
+}
+
+/// Whether a type is a parameter's; a number is also a rank.
+fn is_type(value: &Type, parameter: &Type) -> bool {
     match (value, parameter) {
         (Type::Error, _) | (_, Type::Error) => true,
         (Type::Int | Type::Rank, Type::Int | Type::Rank) => true,
-        (Type::List(value), Type::List(parameter)) => fits(value, parameter),
+        (Type::List(value), Type::List(parameter)) => is_type(value, parameter),
         (value, parameter) => value == parameter,
     }
 }

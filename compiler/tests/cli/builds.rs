@@ -124,3 +124,18 @@ fn one_folder_has_one_path_in_manifests() {
     );
     assert_eq!(json(&folder, "plans/q.manifest.json")["plans"][0]["path"], "q.json");
 }
+
+#[test]
+fn an_empty_list_is_one_of_any_type() {
+    let lists = "ranks: int = 2, flags: bool[] = [true], table: bool[][] = [[true]]";
+    let text = GOOD.replace("ranks: int = 2", lists);
+    let used = "    require flags.len() + table.len() < 9, \"used\";\n    channel";
+    let folder = Folder::with("a.ccl", &text.replace("    channel", used));
+    for list in ["flags=[]", "flags={}", "table=[]", "table=[[]]", "table=[[], [true]]"] {
+        ends(cclc(&folder, &["build", "a.ccl", "-o", "p.json", "-D", list]), 0);
+    }
+    for list in ["flags=[1]", "table=[1]", "table=[[], [1]]"] {
+        let run = ends(cclc(&folder, &["build", "a.ccl", "-o", "p.json", "-D", list]), 2);
+        says(&run.stderr, &["is of type `bool[]"]);
+    }
+}
