@@ -139,3 +139,15 @@ fn an_empty_list_is_one_of_any_type() {
         says(&run.stderr, &["is of type `bool[]"]);
     }
 }
+
+#[test]
+fn tables_of_other_shapes_have_other_names() {
+    let text = GOOD.replace("ranks: int = 2", "ranks: int = 2, table: int[][] = [[1]]");
+    let used = "    require table.len() < 3, \"used\";\n    channel";
+    let folder = Folder::with("a.ccl", &text.replace("    channel", used));
+    for table in ["[[1, 2, 3]]", "[[1], [2, 3]]", "[[1, 2], [3]]"] {
+        ends(cclc(&folder, &["build", "a.ccl", "-D", &format!("table={table}")]), 0);
+    }
+    let plans = ["1-2-3", "1-2.3", "1.2-3"].map(|table| format!("gather_table_{table}.json"));
+    assert_eq!(folder.names(), [&["a.ccl".to_owned()], plans.as_slice()].concat());
+}
