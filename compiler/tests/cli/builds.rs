@@ -151,3 +151,11 @@ fn tables_of_other_shapes_have_other_names() {
     let plans = ["1-2-3", "1-2.3", "1.2-3"].map(|table| format!("gather_table_{table}.json"));
     assert_eq!(folder.names(), [&["a.ccl".to_owned()], plans.as_slice()].concat());
 }
+
+#[test]
+fn a_root_is_a_folder() {
+    for root in ["nowhere", "gather.ccl"] {
+        let run = ends(project().cclc(&format!("check gather.ccl --root {root}")), 3);
+        says(&run.stderr, &[&format!("cannot read `{root}`: it is not a folder")]);
+    }
+}
