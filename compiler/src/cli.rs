@@ -50,6 +50,7 @@ pub(crate) enum Status {
 }
 
 /// Why a command could not do its work.
+#[derive(Clone)]
 pub(crate) enum Failure {
     /// The command line asks for something impossible; the text says what, and what is possible.
     Usage(String),

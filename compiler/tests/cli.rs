@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
 
+#[path = "cli/builds.rs"]
+mod builds;
 #[path = "support/cclc.rs"]
 mod cclc;
 #[path = "support/files.rs"]
@@ -111,6 +113,8 @@ fn usage_errors_end_with_2_and_list_what_there_is() {
         ("build a.ccl --target nvshmem", &["add `--emit cuda`"]),
         ("build a.ccl --emit cuda -o -", &["must be a path that ends with `.cu`"]),
         ("build a.ccl --emit paln", &["no such output"]),
+        ("build a.ccl --emit plan=b.json,mpa=b.map.json", &["`--emit mpa`", "no such output"]),
+        ("build a.ccl --emit plan=b.json,", &["no such output"]),
         ("build a.ccl --emit plan=a.json -o b.json", &["two destinations"]),
         ("build a.ccl --emit plan,deps -o -", &["needs a path"]),
         ("check a.ccl --allow E0201", &["always an error"]),

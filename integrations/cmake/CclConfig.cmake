@@ -20,6 +20,13 @@ if(NOT Ccl_CCLC)
     return()
 endif()
 
+# It may have been named wrongly, or found by an earlier configuration and moved since.
+if(NOT EXISTS "${Ccl_CCLC}" OR IS_DIRECTORY "${Ccl_CCLC}")
+    set(Ccl_FOUND FALSE)
+    set(Ccl_NOT_FOUND_MESSAGE "Ccl_CCLC is `${Ccl_CCLC}`, where no program is; -DCcl_CCLC=PATH names one, -UCcl_CCLC searches again")
+    return()
+endif()
+
 if(NOT TARGET Ccl::cclc)
     add_executable(Ccl::cclc IMPORTED GLOBAL)
     set_target_properties(Ccl::cclc PROPERTIES IMPORTED_LOCATION "${Ccl_CCLC}")

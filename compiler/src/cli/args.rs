@@ -1,6 +1,7 @@
 //! The arguments of all commands.
 
-use super::{Failure, Status};
+use super::{Failure, Status, files};
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use compiler::syntax::token;
@@ -21,7 +22,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) limits: Limits,
     /// Write how long each step took, as a trace that ui.perfetto.dev can open
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, global = true)]
+    #[arg(long, value_name = "FILE", value_parser = trace(), value_hint = ValueHint::FilePath, global = true)]
     pub(crate) timings: Option<PathBuf>,
 }
 
@@ -211,7 +212,7 @@ pub(crate) struct Build {
     /// What to write: `plan`, `map` (where the plan's operations come from, for `verify`), `manifest` (the data by which
     /// a runtime chooses the plan), `cuda` (the program as CUDA kernels), `deps` (a makefile with the files that were
     /// read); each may have a path, as in `deps=plan.d`
-    #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "plan")]
+    #[arg(long, value_name = "KIND[=PATH],..", default_value = "plan")]
     pub(crate) emit: Vec<String>,
     /// What the kernels are written for
     #[arg(long, value_name = "TARGET", value_enum, default_value_t = Host::Cuda)]
@@ -479,6 +480,15 @@ pub(crate) fn complete(completions: &Completions) -> Result<Status, Failure> {
 fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(number).map_err(|_| "not a duration".to_owned())
+}
+
+/// The parser of the trace's path. A program in its place was meant to be checked.
+fn trace() -> impl TypedValueParser<Value = PathBuf> {
+    let trace = |path: PathBuf| match files::ends_in(&path, "ccl") {
+        true => Err("a file for the trace is expected here; this is a source file"),
+        false => Ok(path),
+    };
+    PathBufValueParser::new().try_map(trace)
 }
 
 fn bytes(text: &str) -> Result<u64, String> {

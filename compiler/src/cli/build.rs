@@ -68,18 +68,18 @@ fn plan(
     let beside = |kind, wanted: &Option<Option<PathBuf>>, extension| {
         wanted.as_ref().map(|path| beside(kind, path.as_deref(), &plan, extension)).transpose()
     };
-    // Outputs that cannot be put next to the plan are reported before the plan is written.
-    beside("deps", &wanted.deps, "d")?;
+    // Outputs that cannot be written are reported before the plan is.
+    let deps = beside("deps", &wanted.deps, "d")?;
     let map_path = beside("map", &wanted.map, MAP)?;
     let map = map_path.as_ref().map(|_| driver::map(&program, &reporter.sources));
     let manifest = beside("manifest", &wanted.manifest, MANIFEST)?;
-    if manifest.is_some() && plan == Path::new("-") {
-        return Err(Failure::Usage(
-            "`--emit manifest` names the plan's file: standard output has no name".to_owned(),
-        ));
+    if plan == Path::new("-") {
+        refuse_names_of_stdout(&[("manifest", &manifest), ("deps", &deps)])?;
     }
     let entry = Entry { any_size: program.any_size(), ..Entry::of(program.program()) };
     let plan_path = wanted.plan.as_ref().map(|_| plan.as_path());
+    let others = [&map_path, &manifest, &deps].into_iter().filter_map(Option::as_deref);
+    output::refuse_losses(plan_path.into_iter().chain(others), &reporter.sources)?;
     let Some(made) = write_plan(reporter, input, program, plan_path)? else {
         return Ok(None);
     };
@@ -91,6 +91,16 @@ fn plan(
         manifest::write_one(&path, &plan, entry, made, input.proved)?;
     }
     Ok(Some(plan))
+}
+
+/// Refuses outputs in which the plan's file is named, where it has no name.
+fn refuse_names_of_stdout(naming: &[(&str, &Option<PathBuf>)]) -> Result<(), Failure> {
+    match naming.iter().find(|(_, path)| path.is_some()) {
+        Some((kind, _)) => Err(Failure::Usage(format!(
+            "`--emit {kind}` names the plan's file: standard output has no name"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// A plan that was written, or would have been.
@@ -275,7 +285,7 @@ struct Wanted {
 
 fn wanted(build: &Build) -> Result<Wanted, Failure> {
     let mut wanted = Wanted::default();
-    for text in &build.emit {
+    for text in build.emit.iter().flat_map(|text| outputs(text)) {
         let (kind, path) = match text.split_once('=') {
             Some((kind, path)) => (kind, Some(PathBuf::from(path))),
             None => (text.as_str(), None),
@@ -304,6 +314,21 @@ fn wanted(build: &Build) -> Result<Wanted, Failure> {
         }
         Some(_) | None => Ok(wanted),
     }
+}
+
+/// The outputs in the value of one `--emit`. A comma in a path is part of it where the path visibly goes on: what follows is
+/// no word, as kinds are.
+fn outputs(text: &str) -> Vec<String> {
+    let is_path =
+        |part: &str| part.split('=').next().is_some_and(|word| word.contains(['/', '\\', '.']));
+    let mut outputs: Vec<String> = Vec::new();
+    for part in text.split(',') {
+        match outputs.last_mut() {
+            Some(last) if last.contains('=') && is_path(part) => *last += &format!(",{part}"),
+            Some(_) | None => outputs.push(part.to_owned()),
+        }
+    }
+    outputs
 }
 
 /// The path of the plan, written or not.

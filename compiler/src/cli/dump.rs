@@ -43,6 +43,7 @@ pub(crate) fn run(dump: &Dump, reporter: &mut Reporter) -> Result<Status, Failur
         Format::Svg => drawn(&program, &reporter.interrupt)?,
     };
     let path = dump.output.as_deref().unwrap_or(Path::new("-"));
+    output::refuse_losses([path], &reporter.sources)?;
     output::write_text(path, &text)?;
     Ok(status)
 }

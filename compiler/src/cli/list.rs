@@ -40,6 +40,7 @@ pub(crate) fn run(list: &List, reporter: &mut Reporter) -> Result<Status, Failur
     // Writing to a string cannot fail.
     let _ = listing::listing(&plan, &settings, &mut listing);
     let path = list.output.as_deref().unwrap_or(Path::new("-"));
+    output::refuse_losses([path], &reporter.sources)?;
     output::write_text(path, &listing)?;
     Ok(reporter.finish())
 }

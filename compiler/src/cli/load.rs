@@ -25,6 +25,10 @@ pub(crate) fn load(
     elaboration: &Elaboration,
     path: &Path,
 ) -> Option<Loaded> {
+    if let Some(root) = elaboration.root.as_deref().filter(|root| !root.is_dir()) {
+        reporter.unreadable(root, "it is not a folder");
+        return None;
+    }
     let most = reporter.limits.source_bytes();
     let main = match files::source(&mut reporter.sources, path, most) {
         Ok(main) => main,

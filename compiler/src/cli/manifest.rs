@@ -19,7 +19,13 @@ pub(crate) fn run(args: &args::Manifest, reporter: &mut Reporter) -> Result<Stat
     let mut plans = Vec::new();
     for path in &args.manifests {
         match read(path, reporter.limits.plan_bytes()) {
-            Ok(entries) => plans.extend(entries.into_iter().map(|entry| moved(entry, &folder))),
+            Ok(entries) => {
+                for entry in entries {
+                    let path = named(Path::new(&entry.path), &folder);
+                    let path = path.map_err(|error| lost(Path::new(&entry.path), &error))?;
+                    plans.push(Entry { path, ..entry });
+                }
+            }
             Err(Unread::File(why)) => reporter.unreadable(path, &why),
             Err(Unread::Text(why)) => {
                 reporter.add(vec![no_manifest(path, &why)]);
@@ -44,9 +50,8 @@ pub(crate) fn write_one(
     proved: bool,
 ) -> Result<(), Failure> {
     let folder = folder(path).map_err(|error| lost(path, &error))?;
-    let plan = std::path::absolute(plan).map_err(|error| lost(plan, &error))?;
     let written = Written {
-        path: named(&plan, &folder),
+        path: named(plan, &folder).map_err(|error| lost(plan, &error))?,
         hash: made.digest,
         message_size: made.message_size,
         proved,
@@ -73,20 +78,19 @@ fn read(path: &Path, most: u64) -> Result<Vec<Entry>, Unread> {
     Ok(plans.into_iter().map(placed).collect())
 }
 
-/// An entry with an absolute path, as a manifest in `folder` names it.
-fn moved(entry: Entry, folder: &Path) -> Entry {
-    Entry { path: named(Path::new(&entry.path), folder), ..entry }
+/// The path of a plan, as a manifest in `folder` names it.
+fn named(plan: &Path, folder: &Path) -> io::Result<String> {
+    let plan = self::folder(plan)?.join(plan.file_name().unwrap_or_default());
+    Ok(plan.strip_prefix(folder).unwrap_or(&plan).display().to_string())
 }
 
-fn named(plan: &Path, folder: &Path) -> String {
-    plan.strip_prefix(folder).unwrap_or(plan).display().to_string()
-}
-
-/// The absolute path of a file's folder; for standard output the current folder.
+/// The absolute path of a file's folder, without links and `..`, so that one folder has one path; for standard output
+/// the current folder.
 fn folder(file: &Path) -> io::Result<PathBuf> {
     let mut file = std::path::absolute(file)?;
     file.pop();
-    Ok(file)
+    // A folder that is not there cannot be written to, which is reported when that is tried.
+    Ok(std::fs::canonicalize(&file).unwrap_or(file))
 }
 
 fn lost(path: &Path, error: &io::Error) -> Failure {

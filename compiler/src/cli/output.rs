@@ -2,6 +2,8 @@
 
 use super::{Failure, progress};
 use compiler::diagnostic::render;
+use compiler::source::SourceMap;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, ErrorKind, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
@@ -29,6 +31,31 @@ pub(crate) fn write(
         return if keep { write_through(path, &bytes) } else { Ok(()) };
     }
     replace(path, fill).map_err(failed)
+}
+
+/// Refuses outputs that would replace a file that was read, such as the program itself, or each other.
+pub(crate) fn refuse_losses<'a>(
+    outputs: impl IntoIterator<Item = &'a Path>,
+    sources: &SourceMap,
+) -> Result<(), Failure> {
+    let read = sources.files.iter().filter_map(|file| fs::canonicalize(file.name.as_str()).ok());
+    let read: BTreeSet<PathBuf> = read.collect();
+    let mut taken = BTreeSet::new();
+    for path in outputs {
+        if path == Path::new("-") || is_special(path) {
+            continue;
+        }
+        let real = fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+        let real = real.unwrap_or_else(|_| path.to_owned());
+        let path = path.display();
+        if read.contains(&real) {
+            return Err(Failure::Usage(format!("`{path}` is read, and would be replaced")));
+        }
+        if !taken.insert(real) {
+            return Err(Failure::Usage(format!("two outputs would be written to `{path}`")));
+        }
+    }
+    Ok(())
 }
 
 /// Makes a write beyond the limit that a shell sets (`ulimit -f`) an error like any other: what was begun is removed,

@@ -9,7 +9,7 @@ use super::report::{Reporter, Shown};
 use compiler::diagnostic::{Diagnostic, nearest};
 use compiler::elaborate::Settings;
 use compiler::resolve;
-use compiler::resolve::program::{Expr, OptionSetting, Parameter, Program, Type};
+use compiler::resolve::program::{Expr, ExprKind, OptionSetting, Parameter, Program, Type};
 use compiler::source::SourceMap;
 use compiler::syntax;
 use compiler::syntax::ast;
@@ -26,8 +26,9 @@ pub(crate) struct Definition {
     /// The parameter.
     pub(crate) name: String,
     whole: Expr,
-    /// The members of the value, if it is a list or a range.
-    members: Vec<Value>,
+    /// The members of the value, if it is a list or a range; or why a range has none, which matters only if the parameter
+    /// is not a list.
+    members: Result<Vec<Value>, Failure>,
     /// If it is several values with ranges among them: these, and the numbers in the ranges.
     numbers: Vec<Value>,
 }
@@ -88,12 +89,16 @@ pub(crate) fn bytes(reporter: &mut Reporter, flag: &str, text: &str) -> Result<u
         .ok_or_else(|| Failure::Usage(format!("`{flag} {text}`: expected a size, such as `64KiB`")))
 }
 
-/// Refuses a parameter that no program has, or that is given twice.
+/// Refuses a parameter that no program has, or that is given twice. Where there is no program, as in a file that others
+/// import, there is nothing to set.
 pub(crate) fn check_names(
     sources: &SourceMap,
     given: &Given,
     programs: &[&Program],
 ) -> Result<(), Failure> {
+    if programs.is_empty() {
+        return Ok(());
+    }
     let known: BTreeSet<&str> =
         programs.iter().flat_map(|program| &program.parameters).map(|p| p.name.as_str()).collect();
     let mut seen = BTreeSet::new();
@@ -134,13 +139,14 @@ pub(crate) fn values(
     parameter: &Parameter,
     several: bool,
 ) -> Result<Vec<Value>, Failure> {
-    if fits(&definition.whole.ty, &parameter.ty) {
+    if fits(&definition.whole, &parameter.ty) {
         return Ok(vec![Value { text: String::new(), value: definition.whole.clone() }]);
     }
     let fitting = |values: &&Vec<Value>| {
-        !values.is_empty() && values.iter().all(|value| fits(&value.value.ty, &parameter.ty))
+        !values.is_empty() && values.iter().all(|value| fits(&value.value, &parameter.ty))
     };
-    let values = [&definition.members, &definition.numbers].into_iter().find(fitting);
+    let members = definition.members.as_ref().map_err(Clone::clone)?;
+    let values = [members, &definition.numbers].into_iter().find(fitting);
     let values = values.ok_or_else(|| wrong_type(definition, parameter))?;
     if !several && values.len() > 1 {
         return Err(one_at_a_time(&definition.name));
@@ -187,7 +193,8 @@ fn definition(reporter: &mut Reporter, name: &str, text: &str) -> Result<Definit
     let parsed = taken(reporter, syntax::parse_expression(file, &text), "-D", name)?;
     let ast::ExprKind::List(given) = &parsed.kind else {
         let whole = taken(reporter, resolve::argument(&parsed), "-D", name)?;
-        let members = values_of(reporter, &members_of(&parsed, name)?, name)?;
+        let members = members_of(&parsed, name);
+        let members = members.and_then(|members| values_of(reporter, &members, name));
         return Ok(Definition { name: name.to_owned(), whole, members, numbers: Vec::new() });
     };
     let ranges = if several { given.iter().filter(|value| is_range(value)).count() } else { 0 };
@@ -196,7 +203,7 @@ fn definition(reporter: &mut Reporter, name: &str, text: &str) -> Result<Definit
     let all = if ranges < given.len() && ranges > 0 { &numbers } else { given };
     let list = ast::Expr { kind: ast::ExprKind::List(all.clone()), span: parsed.span };
     let whole = taken(reporter, resolve::argument(&list), "-D", name)?;
-    let members = values_of(reporter, all, name)?;
+    let members = Ok(values_of(reporter, all, name)?);
     let numbers = values_of(reporter, &numbers, name)?;
     Ok(Definition { name: name.to_owned(), whole, members, numbers })
 }
@@ -233,15 +240,25 @@ fn options(
     let mut names = BTreeSet::new();
     let mut options = Vec::new();
     for text in &elaboration.option {
-        let (name, _) = halves("-O", text)?;
+        let (name, value) = halves("-O", text)?;
         if !names.insert(name.to_owned()) {
             return Err(repeated_option(name));
         }
+        let text = if is_bare_name(name, value) { in_quotes(name, value) } else { text.clone() };
         let file = reporter.sources.add(format!("-O {name}"), text.as_str());
-        let parsed = taken(reporter, syntax::parse_option(file, text), "-O", name)?;
+        let parsed = taken(reporter, syntax::parse_option(file, &text), "-O", name)?;
         options.push(taken(reporter, resolve::option(&parsed), "-O", name)?);
     }
     Ok(options)
+}
+
+/// Whether an option is a plan's name without quotes. Build systems name plans after targets and files, such as `ring-4`.
+fn is_bare_name(name: &str, value: &str) -> bool {
+    name == "name" && !value.starts_with('"')
+}
+
+fn in_quotes(name: &str, value: &str) -> String {
+    format!("{name}=\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// The result of a phase for an argument; its reports become a usage error.
@@ -313,12 +330,22 @@ fn shown(sources: &SourceMap, member: &ast::Expr) -> String {
         .map_or_else(|| sources.slice(member.span).to_owned(), |number| number.to_string())
 }
 
-/// Whether a value has a parameter's type; a number is also a rank.
-fn fits(value: &Type, parameter: &Type) -> bool {
+/// Whether a value has a parameter's type. An empty list has that of every list.
+fn fits(value: &Expr, parameter: &Type) -> bool {
+    match (&value.kind, parameter) {
+        (ExprKind::List(members) | ExprKind::Set(members), Type::List(parameter)) => {
+            members.iter().all(|member| fits(member, parameter))
+        }
+        (_, parameter) => is_type(&value.ty, parameter),
+    }
+}
+
+/// Whether a type is a parameter's; a number is also a rank.
+fn is_type(value: &Type, parameter: &Type) -> bool {
     match (value, parameter) {
         (Type::Error, _) | (_, Type::Error) => true,
         (Type::Int | Type::Rank, Type::Int | Type::Rank) => true,
-        (Type::List(value), Type::List(parameter)) => fits(value, parameter),
+        (Type::List(value), Type::List(parameter)) => is_type(value, parameter),
         (value, parameter) => value == parameter,
     }
 }

@@ -225,8 +225,11 @@ fn text(value: &Value) -> String {
     }
 }
 
+/// Tables that differ only in where their rows end have different names.
 fn list_text(list: &List) -> String {
-    list.iter().map(|member| text(&member)).collect::<Vec<_>>().join("-")
+    let rows = list.iter().any(|member| matches!(member, Value::List(_)));
+    let members: Vec<String> = list.iter().map(|member| text(&member)).collect();
+    members.join(if rows { "." } else { "-" })
 }
 
 fn missing(span: Span, name: &str) -> Diagnostic {

@@ -81,6 +81,15 @@ fn a_run_that_fails_has_timings_too() {
 }
 
 #[test]
+fn a_program_is_no_trace() {
+    let folder = Folder::with("a.ccl", GOOD);
+    folder.write("b.ccl", GOOD);
+    let run = ends(folder.cclc("check --timings a.ccl b.ccl"), 2);
+    says(&run.stderr, &["a file for the trace is expected here"]);
+    assert_eq!(folder.read("a.ccl"), GOOD);
+}
+
+#[test]
 fn a_sweep_has_a_phase_for_each_combination() {
     let folder = Folder::with("a.ccl", GOOD);
     ends(folder.cclc("check a.ccl -D ranks=2..=4 --timings trace.json"), 0);

@@ -1,7 +1,7 @@
 //! Builds execution plans and kernels of ccl programs in Cargo build scripts.
 //!
 //! In: a source file, parameters and options. Out: files in `OUT_DIR`, and the inputs that make Cargo run the script again:
-//! every file that the compiler read, and `CCLC`, which names the compiler (by default, `cclc` on `PATH`).
+//! every file that the compiler read, the compiler, and `CCLC`, which names it (by default, `cclc` on `PATH`).
 
 #![expect(clippy::print_stdout, reason = "what a build script prints is what Cargo reads")]
 
@@ -82,7 +82,7 @@ impl Plan {
     fn output(&self, extension: &str) -> PathBuf {
         let folder = env::var_os("OUT_DIR")
             .unwrap_or_else(|| refuse("OUT_DIR is not set: this is for Cargo's build scripts"));
-        Path::new(&folder).join(self.plan_name()).with_extension(extension)
+        Path::new(&folder).join(format!("{}.{extension}", self.plan_name()))
     }
 
     fn plan_name(&self) -> String {
@@ -94,6 +94,9 @@ impl Plan {
         println!("cargo::rerun-if-env-changed=CCLC");
         println!("cargo::rerun-if-changed={}", self.source.display());
         let compiler = env::var_os("CCLC").unwrap_or_else(|| "cclc".into());
+        if let Some(file) = file_of(Path::new(&compiler)) {
+            println!("cargo::rerun-if-changed={}", file.display());
+        }
         let mut read = main.as_os_str().to_owned();
         read.push(".d");
         let mut command = Command::new(&compiler);
@@ -117,6 +120,17 @@ impl Plan {
             println!("cargo::rerun-if-changed={file}");
         }
     }
+}
+
+/// The file of a program; none if it cannot be found, which will be noticed when it is run.
+fn file_of(program: &Path) -> Option<PathBuf> {
+    if program.components().nth(1).is_some() {
+        return Some(program.to_owned());
+    }
+    let mut name = program.as_os_str().to_owned();
+    name.push(env::consts::EXE_SUFFIX);
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders).map(|folder| folder.join(&name)).find(|file| file.is_file())
 }
 
 /// The files on the right-hand side of a makefile rule.

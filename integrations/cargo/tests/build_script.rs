@@ -14,10 +14,14 @@ const GATHER: &str = include_str!("../../cmake/tests/project/ccl/gather.ccl");
 const PARTS: &str = include_str!("../../cmake/tests/project/ccl/parts.ccl");
 
 fn cargo(folder: &Path, arguments: &[&str]) -> Output {
+    command(folder, arguments).env("CCLC", compiler()).output().unwrap()
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO"));
     command.args(arguments).args(["--offline", "--quiet"]).current_dir(folder);
-    command.env("CCLC", compiler());
-    command.env("CARGO_TARGET_DIR", folder.join("target")).output().unwrap()
+    command.env("CARGO_TARGET_DIR", folder.join("target"));
+    command
 }
 
 fn compiler() -> PathBuf {
@@ -54,12 +58,13 @@ fn a_plan_is_built_and_follows_its_imports() {
     write("Cargo.toml", &manifest());
     write(
         "build.rs",
-        "fn main() {\n    ccl_build::Plan::of(\"ccl/gather.ccl\").define(\"ranks\", 4).build();\n    \
+        "fn main() {\n    ccl_build::Plan::of(\"ccl/gather.ccl\").define(\"ranks\", 4).name(\"gather.v1\").build();\n    \
+         ccl_build::Plan::of(\"ccl/gather.ccl\").define(\"ranks\", 2).name(\"gather.v2\").build();\n    \
          ccl_build::Plan::of(\"ccl/gather.ccl\").name(\"kernels\").build_kernels();\n}\n",
     );
     write(
         "src/main.rs",
-        "const PLAN: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/gather.json\"));\n\
+        "const PLAN: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/gather.v1.json\"));\n\
          const KERNELS: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/kernels.cu\"));\n\
          fn main() {\n    println!(\"{} {}\", PLAN.matches(\"\\\"input_chunks\\\"\").count(), KERNELS.contains(\"kernels.h\"));\n}\n",
     );
@@ -76,6 +81,40 @@ fn a_plan_is_built_and_follows_its_imports() {
 
     write("ccl/parts.ccl", PARTS);
     assert!(cargo(&folder, &["run"]).status.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn another_compiler_builds_again() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for inner in ["src", "tools"] {
+        fs::create_dir(folder.join(inner)).unwrap();
+    }
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    write("Cargo.toml", &manifest());
+    write("build.rs", "fn main() {\n    ccl_build::Plan::of(\"other.ccl\").build();\n}\n");
+    write("src/main.rs", "fn main() {}\n");
+    write("other.ccl", include_str!("../../cmake/tests/project/ccl/other.ccl"));
+    let install = |text: &str| {
+        write("tools/cclc", &format!("#!/bin/sh\n{text}\n"));
+        fs::set_permissions(folder.join("tools/cclc"), fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let path = env::var("PATH").unwrap();
+    let run = || {
+        let mut command = command(folder, &["run"]);
+        command
+            .env("CCLC", "cclc")
+            .env("PATH", format!("{}:{path}", folder.join("tools").display()));
+        command.output().unwrap()
+    };
+
+    install(&format!("exec '{}' \"$@\"", compiler().display()));
+    assert!(run().status.success());
+    install("echo a newer one >&2; exit 1");
+    assert!(text(&run().stderr).contains("a newer one"));
 }
 
 /// The blocks in `integrations/cargo/README.md` make up a project.

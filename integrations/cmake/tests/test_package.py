@@ -110,6 +110,33 @@ def test_checks_are_tests(project):
     run("ctest", "--test-dir", project.build, status=1)
 
 
+@pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])
+def test_names_and_folders_as_projects_have_them(tmp_path, prefix, generator):
+    """Folders with commas, targets that are no identifiers, a manifest in a folder of its own."""
+    made = Project(tmp_path / "rev 1,2", prefix, generator)
+    with (made.source / "CMakeLists.txt").open("a") as file:
+        file.write("ccl_add_plan(TARGET ring-4.v1 SOURCE ccl/other.ccl EMIT plan manifest)\n")
+        file.write('ccl_add_check(NAME backslash SOURCE ccl/other.ccl OPTION "name=a\\\\b")\n')
+        file.write("ccl_add_plans(TARGET all-sizes SOURCE ccl/other.ccl MATRIX ranks=2,3 MANIFEST manifests/all.json)\n")
+    made.configure()
+    made.make()
+    assert json.loads((made.build / "ring-4.v1.json").read_text())["name"] == "ring-4.v1"
+    names = [plan["name"] for plan in json.loads((made.build / "manifests/all.json").read_text())["plans"]]
+    assert names == ["all-sizes_ranks_2", "all-sizes_ranks_3"]
+    run("ctest", "--test-dir", made.build, "-R", "backslash", "--no-tests=error")
+    assert made.built() == []
+
+
+def test_words_that_mean_false_to_cmake_are_names(tmp_path, prefix):
+    made = Project(tmp_path, prefix, "Ninja")
+    other = made.source / "ccl/other.ccl"
+    other.write_text(other.read_text() + other.read_text().partition("\n\n")[2].replace("program other", "program no"))
+    made.edit("CMakeLists.txt", "TARGET other SOURCE ccl/other.ccl", "TARGET other SOURCE ccl/other.ccl PROGRAM no NAME off")
+    made.configure()
+    made.make()
+    assert json.loads((made.build / "off.json").read_text())["name"] == "off"
+
+
 @pytest.mark.parametrize(
     "line, says",
     [
@@ -145,8 +172,17 @@ def test_a_compiler_may_be_named(tmp_path, prefix):
     assert str(named) in (made.build / "build.ninja").read_text().replace("$ ", " ")
 
 
-def test_what_cclc_new_makes_is_built_and_tested(tmp_path, prefix):
-    folder, build = tmp_path / "gather", tmp_path / "build"
+def test_a_compiler_that_is_not_there_is_not_found(tmp_path, prefix):
+    made, compiler = Project(tmp_path, prefix, "Ninja"), tmp_path / "cclc"
+    shutil.copy2(CCLC, compiler)
+    run("cmake", "-S", made.source, "-B", made.build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCcl_CCLC={compiler}")
+    compiler.unlink()
+    assert "where no program is; -DCcl_CCLC=PATH names one" in " ".join(made.configure(status=1).split())
+
+
+@pytest.mark.parametrize("name", ["gather", "test"])
+def test_what_cclc_new_makes_is_built_and_tested(tmp_path, prefix, name):
+    folder, build = tmp_path / name, tmp_path / "build"
     run(CCLC, "new", folder)
     run("cmake", "-S", folder, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", build)
@@ -155,4 +191,4 @@ def test_what_cclc_new_makes_is_built_and_tested(tmp_path, prefix):
     commands = [line for line in (folder / "README.md").read_text().splitlines() if line.startswith("cclc ")]
     for command in commands:
         run(CCLC, *command.split()[1:], cwd=folder)
-    assert len(commands) == 3 and (folder / "gather.json").exists()
+    assert len(commands) == 3 and (folder / f"{name}.json").exists()

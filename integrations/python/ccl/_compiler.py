@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sysconfig
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
@@ -15,6 +16,9 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 # Exit statuses of cclc: no finding, findings; any other status means that there is no result.
 _CLEAN, _FOUND = 0, 1
+
+# Where a wheel puts its programs. Asked for here, because threads that ask at the same time disturb each other.
+_SCRIPTS = (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", f"{os.name}_user"))
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ def cclc() -> str:
     given = os.environ.get("CCLC")
     if given:
         return given
-    for folder in (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", f"{os.name}_user"), None):
+    for folder in (*_SCRIPTS, None):
         found = shutil.which("cclc", path=folder)
         if found:
             return found
@@ -118,7 +122,7 @@ def build(
     Raises:
         CclError: if the program has an error; in that case, nothing is written.
     """
-    # Under a name that only this process uses, until it is known to come from this build.
+    # Under a name that only this call uses, until it is known to come from this build.
     manifest = _manifest_path(source, output)
     arguments = ["build", os.fspath(source), "--emit", "plan", "--emit", "map", "--emit", f"manifest={manifest}"]
     if output is not None:
@@ -158,15 +162,15 @@ def verify(*plans: PathLike, define: Optional[Mapping[str, Any]] = None) -> List
     for name, value in (define or {}).items():
         arguments += ["-D", f"{name}={_literal(value)}"]
     status, reports, said = _run(arguments)
-    if status not in (_CLEAN, _FOUND):
+    if status != _CLEAN and not (status == _FOUND and reports):
         raise _refused("the plans cannot be checked", reports, said)
     return reports
 
 
 def _manifest_path(source: PathLike, output: Optional[PathLike]) -> Path:
-    """A name that only this process uses, next to the plan."""
+    """A name that only one call uses, next to the plan."""
     folder = Path(output).absolute().parent if output is not None else Path.cwd()
-    return folder / f".{Path(source).stem}.{os.getpid()}.manifest.json"
+    return folder / f".{Path(source).stem}.{uuid.uuid4().hex}.manifest.json"
 
 
 def _run(arguments: Sequence[str]) -> Tuple[int, List[Report], str]:
@@ -176,9 +180,11 @@ def _run(arguments: Sequence[str]) -> Tuple[int, List[Report], str]:
     except OSError as error:
         raise CclError(f"{command[0]} cannot be run: {error}") from error
     reports, said = [], []
-    for line in done.stderr.splitlines():
+    # Not `splitlines`, which also ends a line at characters that texts of reports may contain.
+    for line in done.stderr.rstrip("\n").split("\n"):
         (reports if line.startswith("{") else said).append(line)
-    return done.returncode, [_report(json.loads(line)) for line in reports], "\n".join(said)
+    silent = f"{command[0]} ended with status {done.returncode} and said nothing"
+    return done.returncode, [_report(json.loads(line)) for line in reports], "\n".join(said) or silent
 
 
 def _report(data: Mapping[str, Any]) -> Report:

@@ -1,6 +1,9 @@
 """Building and verifying, with the `cclc` that is available."""
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +76,42 @@ def test_a_range_has_its_steps(folder):
         )
     )
     assert ccl.build("steps.ccl", "out.json", define={"at": range(2, 10, 3)}).proved
+
+
+def test_builds_of_one_program_do_not_disturb_each_other(folder):
+    def build(ranks):
+        return ccl.build("gather.ccl", f"{ranks}.json", define={"ranks": ranks})
+
+    ranks = range(2, 10)
+    with ThreadPoolExecutor(len(ranks)) as threads:
+        plans = list(threads.map(build, ranks))
+    assert [(plan.world_size, plan.path.name) for plan in plans] == [(n, f"{n}.json") for n in ranks]
+    assert all(json.loads(Path(f"{n}.manifest.json").read_text())["plans"][0]["world_size"] == n for n in ranks)
+
+
+@pytest.mark.parametrize(
+    "script, says",
+    [("exit 1", "ended with status 1"), ("kill -9 $$", "ended with status -9"), ("echo no such image >&2; exit 1", "no such image")],
+)
+def test_a_compiler_that_fails_without_a_report(folder, monkeypatch, script, says):
+    (folder / "plan.json").write_text("{}")
+    (folder / "cclc").write_text(f"#!/bin/sh\n{script}\n")
+    os.chmod(folder / "cclc", 0o755)
+    monkeypatch.setenv("CCLC", str(folder / "cclc"))
+    for call in (lambda: ccl.build("gather.ccl"), lambda: ccl.verify("plan.json")):
+        with pytest.raises(ccl.CclError, match=says):
+            call()
+
+
+def test_a_report_may_contain_any_character(folder):
+    (folder / "a\u2028b\x85.ccl").write_text("let a = ;\n")
+    with pytest.raises(ccl.CclError, match="error\\[E01") as caught:
+        ccl.build("a\u2028b\x85.ccl")
+    assert "a\u2028b\x85.ccl" in caught.value.reports[0].place
+
+
+def test_paths_and_names_as_projects_have_them(folder):
+    (folder / "a,b").mkdir()
+    plan = ccl.build("gather.ccl", "a,b/ring-4.json", option={"name": "ring-4"})
+    assert plan.name == "ring-4" and plan.path == folder / "a,b/ring-4.json" and plan.path.exists()
+    assert (folder / "a,b/ring-4.manifest.json").exists() and (folder / "a,b/ring-4.map.json").exists()
