@@ -272,7 +272,13 @@ fn wrong_kind(name: &ast::Name, kind: Kind, span: Span) -> Diagnostic {
         Kind::Bytes => "a range of bytes, such as `1KiB..=1GiB`",
         Kind::Map => "names with numbers, such as `{ nvls = 1 }`",
     };
-    Diagnostic::new(Code::E0211, span, format!("`{}` takes {takes}", name.text))
+    let report = Diagnostic::new(Code::E0211, span, format!("`{}` takes {takes}", name.text));
+    match kind {
+        Kind::Bytes => {
+            report.help("both ends are written, and may be computed: `low..=high`; a single size is `size..=size`")
+        }
+        Kind::Number | Kind::Truth | Kind::Text | Kind::Words(_) | Kind::Map => report,
+    }
 }
 
 fn not_a_word(name: &ast::Name, words: &[&str], span: Span) -> Diagnostic {
