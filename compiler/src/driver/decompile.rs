@@ -155,7 +155,7 @@ impl<'p> Subject<'p> {
     }
 
     fn refusal(&self, file: FileId, why: &Why) -> Diagnostic {
-        let place = |rank, block| PlanPlace { file, rank, block, op: None };
+        let place = |rank, block| PlanPlace { file, rank: Some(rank), block, op: None };
         let message = "no program in the language compiles to this plan";
         let report = |place: PlanPlace| {
             Diagnostic::new(Code::E0907, crate::source::Place::Plan(place), message)

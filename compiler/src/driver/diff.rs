@@ -191,7 +191,7 @@ fn list_told(
     file: FileId,
     ListDifference { place: (rank, block), lines, ranks }: &ListDifference,
 ) -> Diagnostic {
-    let place = Place::Plan(PlanPlace { file, rank: rank.0, block: *block, op: None });
+    let place = Place::Plan(PlanPlace { file, rank: Some(rank.0), block: *block, op: None });
     let owner = match block {
         Some(block) => format!("rank {}, block {block}", rank.0),
         None => format!("rank {}", rank.0),

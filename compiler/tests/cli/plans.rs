@@ -660,6 +660,21 @@ fn the_upper_end_in_a_plan_is_that_of_the_largest_input() {
     says(&ends(folder.cclc("run a.json --size 65KiB"), 2).stderr, &["from 1KiB to 64KiB"]);
 }
 
+/// Several plans can be verified at once, so a report about the whole of a plan says of which.
+#[test]
+fn what_is_wrong_with_a_whole_plan_names_it() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    folder.write("b.json", &with_field(&folder, "num_threads_per_block", 0));
+    folder.write("c.json", &with_field(&folder, "min_message_size", 1 << 40));
+    let own = folder.read("a.json").replace("\"allgather\"", "\"mine\"");
+    folder.write("d.json", &own);
+    let said = ends(folder.cclc("verify a.json b.json c.json d.json --message-format short"), 1);
+    says(&said.stderr, &["b.json: error[E0902]", "c.json: error[E0805]", "d.json: note[N0901]"]);
+    let said = ends(folder.cclc("verify b.json"), 1).stderr;
+    says(&said, &["\n  --> b.json\n"]);
+}
+
 /// Rank 0 has twice as much as rank 1.
 const UNEVEN: &str = "
 use std::collectives::alltoallv;

@@ -343,7 +343,8 @@ fn what_is_read_from_a_plan_may_flush() {
     let mut read =
         program(vec![vec![op(ir::Action::Flush([ir::ChannelId(0)].into_iter().collect()))]]);
     for row in read.origins.rows.iter_mut() {
-        row.place = Place::Plan(PlanPlace { file: FileId(0), rank: 0, block: None, op: None });
+        row.place =
+            Place::Plan(PlanPlace { file: FileId(0), rank: Some(0), block: None, op: None });
     }
     assert_eq!(outcome_of(&read).diagnostics[0].severity, Severity::Warning);
 }

@@ -74,7 +74,8 @@ fn places_count_pipeline_bodies() {
     );
     let found = wrong(&format!(r#"{pipeline},{{"name":"glre"}}"#));
     assert_eq!(found.message, "MSCCL++'s executor has no operation `glre`");
-    let place = Place::Plan(PlanPlace { file: FileId(7), rank: 0, block: Some(0), op: Some(3) });
+    let place =
+        Place::Plan(PlanPlace { file: FileId(7), rank: Some(0), block: Some(0), op: Some(3) });
     assert_eq!(found.primary.map(|label| label.place), Some(place));
     assert!(
         wrong(&pipeline.replace(nop, &pipeline.clone())).message.contains("is nested in another")
