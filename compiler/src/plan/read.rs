@@ -63,11 +63,14 @@ pub fn read_with_lists(file: FileId, text: &str) -> Read {
         reports: Reports::default(),
         lists: Reports::default(),
     };
+    if plan.gpus.is_empty() {
+        reader.reports.add(no_ranks());
+    }
     let options = reader.options();
     let frames: Vec<Option<Frame>> =
         (0..).zip(&plan.gpus).map(|(rank, gpu)| reader.frame(rank, gpu)).collect();
     let frames: Option<Vec<Frame>> = frames.into_iter().collect();
-    let (Some(options), Some(mut frames)) = (options, frames) else {
+    let (Some(options), Some(mut frames), false) = (options, frames, plan.gpus.is_empty()) else {
         let diagnostics = reader.reports.finish(file);
         return Read { program: None, diagnostics, lists: Vec::new() };
     };
@@ -356,6 +359,11 @@ impl Reader<'_, '_> {
         }
         whole.then_some(lists)
     }
+}
+
+fn no_ranks() -> Diagnostic {
+    Diagnostic::without_place(Code::E0902, "`gpus` is empty: the plan is for no rank")
+        .note("the executor looks for its own rank there")
 }
 
 fn bad_option(key: &str, value: i64) -> Diagnostic {
