@@ -371,6 +371,25 @@ fn packets_of_two_buffers_are_refused_in_a_plan_too() {
     assert_eq!(over_port, [Severity::Warning]);
 }
 
+/// The second half begins after 2 * chunks * (allocation / chunks of input, rounded up) bytes.
+#[test]
+fn packets_in_the_second_half_may_not_be_aligned() {
+    let with = |input_chunks, scratch_chunks| {
+        let mut program = program(vec![vec![op(ir::Action::Sync)]]);
+        program.options.double_scratch = true;
+        program.options.protocol = ir::Protocol::Ll;
+        for rank in program.ranks.iter_mut() {
+            (rank.input_chunks, rank.output_chunks) = (input_chunks, input_chunks);
+            rank.scratch_chunks = scratch_chunks;
+        }
+        program
+    };
+    clean(&with(2, 6));
+    clean(&with(3, 8));
+    let report = outcome_of(&with(3, 6)).diagnostics.remove(0);
+    assert_eq!((report.code, report.severity), (Code::E0810, Severity::Warning));
+}
+
 #[test]
 fn pipelines() {
     let copy =
