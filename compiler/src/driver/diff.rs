@@ -57,6 +57,9 @@ pub fn diff(
     if has_errors(&reports) {
         return (None, reports);
     }
+    if let Some(report) = unfit([(&a, left), (&b, right)], interrupt) {
+        return (None, vec![report]);
+    }
     let said = [sizes(&a), sizes(&b)];
     for program in [&mut a, &mut b] {
         set_sizes(program, served(program));
@@ -111,6 +114,16 @@ pub fn diff(
     let unused = unused.iter().map(|list| list_told(left.file, list));
     reports.extend(differences.chain(unused).take(MOST_TOLD));
     (Some(false), reports)
+}
+
+/// Reports what the user says about the collectives of the plans, if it fits none of them.
+fn unfit(sides: [(&Program, &Side<'_>); 2], interrupt: &Interrupt) -> Option<Diagnostic> {
+    let told = sides.into_iter().filter(|(_, side)| !side.known.given.is_empty());
+    let wrong = told.map(|(program, side)| {
+        let why = contract::add(&mut program.clone(), &side.known, interrupt).err()?;
+        (why.code == Code::E0314).then(|| why.in_plan(side.file))
+    });
+    wrong.collect::<Option<Vec<Diagnostic>>>()?.into_iter().next()
 }
 
 /// The first report; `unused` is where the listings differ, if no operation shows it.

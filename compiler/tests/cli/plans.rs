@@ -675,6 +675,20 @@ fn what_is_wrong_with_a_whole_plan_names_it() {
     says(&said, &["\n  --> b.json\n"]);
 }
 
+#[test]
+fn what_no_plan_takes_is_refused() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    for command in ["run a.json", "diff a.json a.json"] {
+        let said = |flag: &str| ends(folder.cclc(&format!("{command} {flag}")), 2).stderr;
+        says(&said("-O instances=2"), &["`-O instances=2` is for source files"]);
+        says(&said("--program gather"), &["`--program gather` is for source files"]);
+    }
+    says(&ends(folder.cclc("diff a.json a.json -D root=1"), 1).stderr, &["E0314", "`root`"]);
+    ends(folder.cclc("diff a.json a.json -D ranks=2"), 0);
+    ends(folder.cclc("diff a.json a.ccl -O instances=1"), 0);
+}
+
 /// Rank 0 has twice as much as rank 1.
 const UNEVEN: &str = "
 use std::collectives::alltoallv;
