@@ -12,7 +12,7 @@ use crate::check::{limits, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Contribution, Outcome, Value};
-use crate::ir::{Action, Block, OriginId, Program, RankId, all_ops};
+use crate::ir::{Action, Block, OriginId, Program, Rank, RankId, all_ops};
 use crate::plan::compare::{Difference, compare};
 use crate::plan::{self, read};
 use crate::source::{FileId, Place, PlanPlace};
@@ -73,7 +73,7 @@ pub fn diff(
     let parted = decompile::difference(&one, &other);
     let verdict = |side: &Side<'_>| errors(side, target, interrupt);
     let meets = [meetings(&a), meetings(&b)];
-    let alike = told_of && parted.is_none() && sizes(&a) == sizes(&b);
+    let alike = told_of && parted.is_none() && sizes(&a) == sizes(&b) && shapes(&a) == shapes(&b);
     // Where the threads of a block meet is not a difference, and neither are sizes that a plan claims to serve and does
     // not, unless the checks' verdicts on the plans differ.
     let same_verdict = || verdict(left) == verdict(right);
@@ -171,6 +171,13 @@ fn sizes(program: &Program) -> MessageSizes {
 fn set_sizes(program: &mut Program, (least, most): MessageSizes) {
     program.options.min_message_size = least;
     program.options.max_message_size = most;
+}
+
+/// For each rank, its chunks of input and output, and how many blocks it has: the listings that are compared have at
+/// least one of each.
+fn shapes(program: &Program) -> Vec<(u32, u32, usize)> {
+    let shape = |rank: &Rank| (rank.input_chunks, rank.output_chunks, rank.blocks.len());
+    program.ranks.iter().map(shape).collect()
 }
 
 /// For each block, at which of its operations its threads meet.

@@ -675,6 +675,34 @@ fn what_is_wrong_with_a_whole_plan_names_it() {
     says(&said, &["\n  --> b.json\n"]);
 }
 
+/// Plans of [`GOOD`] that differ in what the loader does not look at, or from one that it refuses.
+#[test]
+fn what_means_nothing_is_no_difference_and_an_empty_buffer_is_one() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let golden =
+        |name: &str| fs::read_to_string(manifest(&format!("tests/goldens/{name}.json"))).unwrap();
+    let switch = golden("single_node_allgather_nvls_zero_copy_pkt__num_gpus_2_instances_1");
+    let compact = serde_json::from_str::<Value>(&switch).unwrap().to_string();
+    let reduce = golden("executor-tests_reduce__default");
+    let empty = golden("unit_tests_semaphore__default");
+    let same = [
+        (&compact, "\"ranks\":[0,1]", "\"ranks\":[1,0]"),
+        (&reduce, "\"reduce_op\": \"sum\"", "\"mine\": \"sum\""),
+    ];
+    for (plan, from, to) in same {
+        assert!(plan.contains(from), "{from} in {plan}");
+        folder.write("a.json", plan);
+        folder.write("b.json", &plan.replace(from, to));
+        says(&ends(folder.cclc("diff a.json b.json"), 0).stderr, &["the plans are the same"]);
+        ends(folder.cclc("decompile b.json"), 0);
+    }
+    folder.write("a.json", &empty);
+    ends(folder.cclc("diff a.json a.json"), 0);
+    folder.write("b.json", &empty.replace("\"input_chunks\": 0", "\"input_chunks\": 1"));
+    let said = ends(folder.cclc("diff a.json b.json"), 1).stderr;
+    says(&said, &["the number of chunks of input is 0 in the first plan and 1 in the second"]);
+}
+
 #[test]
 fn what_no_plan_takes_is_refused() {
     let folder = Folder::with("a.ccl", GOOD);
