@@ -354,6 +354,16 @@ fn what_is_read_from_a_plan_may_flush() {
     assert_eq!(outcome_of(&read).diagnostics[0].severity, Severity::Warning);
 }
 
+/// Beyond 65,535 windows, a pipeline moves nothing.
+#[test]
+fn a_plan_with_small_windows_is_not_for_all_messages() {
+    let copy = moves(ir::Verb::Copy, &[local(INPUT, 0, 1)], &[local(OUTPUT, 0, 1)], None);
+    let with = |unit| of_plan(program(vec![vec![pipeline(unit, 1, vec![copy.clone()])]]));
+    let message = "this plan serves messages up to 2097120 bytes, and sets no limit";
+    assert_eq!(only(&with(16)), (Code::N0801, message.into()));
+    clean(&with(1 << 20));
+}
+
 /// Packets over a port arrive as they are; those from another buffer do not.
 #[test]
 fn packets_of_two_buffers_are_refused_in_a_plan_too() {
