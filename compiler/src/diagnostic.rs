@@ -8,7 +8,7 @@ pub mod render;
 pub mod sarif;
 pub mod witness;
 
-use crate::source::{At, Call, Place, Span};
+use crate::source::{At, Call, FileId, Place, PlanPlace, Span};
 pub use change::Change;
 pub use code::Code;
 pub use witness::Witness;
@@ -145,6 +145,13 @@ impl Diagnostic {
             change: None,
             witness: None,
         }
+    }
+
+    /// Is about the whole of this plan, if it has no other place.
+    #[must_use]
+    pub fn in_plan(mut self, file: FileId) -> Diagnostic {
+        self.primary.get_or_insert_with(|| Label::new(Place::Plan(PlanPlace::whole(file)), ""));
+        self
     }
 
     /// Puts `text` next to the primary place.

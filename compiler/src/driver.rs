@@ -401,6 +401,17 @@ pub fn verified(
     target: Target,
     interrupt: &Interrupt,
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
+    let (program, found) = judged(file, text, known, target, interrupt);
+    (program, found.into_iter().map(|report| report.in_plan(file)).collect())
+}
+
+fn judged(
+    file: FileId,
+    text: &str,
+    known: &Known,
+    target: Target,
+    interrupt: &Interrupt,
+) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let read::Read { program, mut diagnostics, lists } = read_only(file, text);
     let Some(mut program) = program.filter(|_| !has_errors(&diagnostics)) else {
         return (None, diagnostics);

@@ -184,16 +184,16 @@ pub struct Op<'a> {
     #[serde(default)]
     pub channel_ids: Vec<i64>,
     /// The kind of channel.
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "object::present")]
     pub channel_type: Option<Cow<'a, str>>,
     /// The part of a group of blocks.
     #[serde(default, deserialize_with = "object::option")]
     pub tbg_info: Option<Group>,
     /// A barrier's id.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object::present")]
     pub barrier_id: Option<i64>,
     /// How many blocks meet at the barrier.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object::present")]
     pub num_threadblocks: Option<i64>,
     /// Rows of the rank's `semaphores`.
     #[serde(default)]
@@ -232,13 +232,13 @@ pub struct Window {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Buff<'a> {
     /// This rank's "i", "o" or "s".
-    #[serde(borrow, rename = "type", default)]
+    #[serde(borrow, rename = "type", default, deserialize_with = "object::present")]
     pub buffer: Option<Cow<'a, str>>,
     /// A position in the block's remote buffers.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object::present")]
     pub buffer_id: Option<i64>,
     /// A position in the block's switch channels.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object::present")]
     pub switch_channel_id: Option<i64>,
     /// The first chunk.
     pub index: i64,

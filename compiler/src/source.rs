@@ -33,17 +33,34 @@ impl Span {
     }
 }
 
-/// An operation of a plan that was read from a file, or a part of one.
+/// A plan that was read from a file, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PlanPlace {
     /// The plan's file.
     pub file: FileId,
-    /// The rank.
-    pub rank: u32,
+    /// The rank, if the place is in one.
+    pub rank: Option<u32>,
     /// The thread block, if the place is in one.
     pub block: Option<u32>,
     /// The operation's index in its block; operations in pipeline bodies are counted in file order.
     pub op: Option<u32>,
+}
+
+impl PlanPlace {
+    /// The whole plan.
+    #[must_use]
+    pub fn whole(file: FileId) -> PlanPlace {
+        PlanPlace { file, rank: None, block: None, op: None }
+    }
+
+    /// "rank 3", "block 0", "operation 5", as far as they are known.
+    #[must_use]
+    pub fn parts(&self) -> Vec<String> {
+        let parts = [("rank", self.rank), ("block", self.block), ("operation", self.op)];
+        let named =
+            parts.iter().filter_map(|(word, number)| Some(format!("{word} {}", (*number)?)));
+        named.collect()
+    }
 }
 
 /// Whether a character makes text display in another order than it is written in: Unicode's embeddings, overrides and

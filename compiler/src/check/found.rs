@@ -95,7 +95,7 @@ fn shape(report: &Diagnostic) -> Shape {
 /// The rank of a report's place, in a plan.
 fn rank(report: &Diagnostic) -> Option<u32> {
     match report.primary.as_ref()?.place {
-        Place::Plan(place) => Some(place.rank),
+        Place::Plan(place) => place.rank,
         Place::Source(_) => None,
     }
 }
@@ -120,7 +120,7 @@ mod tests {
     use crate::source::{FileId, PlanPlace, Span};
 
     fn in_plan(rank: u32, op: u32) -> Diagnostic {
-        let place = PlanPlace { file: FileId(0), rank, block: Some(0), op: Some(op) };
+        let place = PlanPlace { file: FileId(0), rank: Some(rank), block: Some(0), op: Some(op) };
         Diagnostic::new(Code::E0501, Place::Plan(place), format!("rank {rank} is wrong"))
     }
 

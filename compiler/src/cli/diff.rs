@@ -21,6 +21,9 @@ pub(crate) fn run(diff: &Diff, reporter: &mut Reporter) -> Result<Status, Failur
     if paths.iter().all(|path| **path == Path::new("-")) {
         return Err(Failure::Usage("only one plan can come from standard input".to_owned()));
     }
+    if !paths.iter().any(|path| files::ends_in(path, "ccl")) {
+        settings::only_plans(&diff.elaboration)?;
+    }
     let mut defined = Defined::new(&diff.elaboration);
     let mut plans = Vec::new();
     for path in paths {

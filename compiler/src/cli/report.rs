@@ -209,7 +209,7 @@ fn order(place: Place) -> (u32, u32, u32, u32) {
         Place::Source(span) => (span.file.0, span.start, 0, 0),
         Place::Plan(place) => (
             place.file.0,
-            place.rank,
+            place.rank.map_or(0, |r| r + 1),
             place.block.map_or(0, |b| b + 1),
             place.op.map_or(0, |o| o + 1),
         ),

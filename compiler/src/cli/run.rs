@@ -110,6 +110,7 @@ fn lowered<T>(
 }
 
 fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> {
+    settings::only_plans(&run.elaboration)?;
     let file = match files::plan(&mut reporter.sources, &run.file, reporter.limits.plan_bytes()) {
         Ok(file) => file,
         Err(why) => {

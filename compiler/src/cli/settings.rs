@@ -79,6 +79,16 @@ pub(crate) fn arguments(
     Ok(arguments)
 }
 
+/// Refuses flags that say how a program is built, for a command that is given plans only.
+pub(crate) fn only_plans(elaboration: &Elaboration) -> Result<(), Failure> {
+    let flag = match (elaboration.option.first(), &elaboration.program) {
+        (Some(option), _) => format!("-O {option}"),
+        (None, Some(name)) => format!("--program {name}"),
+        (None, None) => return Ok(()),
+    };
+    Err(Failure::Usage(format!("`{flag}` is for source files: a plan is already built")))
+}
+
 /// The number of bytes in a flag's value: `65536`, `64KiB`.
 pub(crate) fn bytes(reporter: &mut Reporter, flag: &str, text: &str) -> Result<u64, Failure> {
     let file = reporter.sources.add(flag, text);

@@ -145,7 +145,7 @@ catalogue! {
     N0301: "message sizes rounded",
     N0501: "synchronization that nothing needs",
     N0502: "synchronization that could be relaxed",
-    N0801: "message sizes bounded by scratch",
+    N0801: "bounded message sizes",
     N0901: "a result that is not checked",
     N0902: "a parameter that a plan leaves open",
 }

@@ -95,7 +95,7 @@ struct JsonLabel<'a> {
 #[serde(untagged)]
 enum JsonPlace<'a> {
     Source(JsonSpan<'a>),
-    Plan { file: &'a str, rank: u32, block: Option<u32>, operation: Option<u32> },
+    Plan { file: &'a str, rank: Option<u32>, block: Option<u32>, operation: Option<u32> },
 }
 
 #[derive(Serialize)]
@@ -209,7 +209,7 @@ mod tests {
     fn a_place_in_a_plan_and_none() {
         let mut sources = SourceMap::default();
         let file = sources.add("p.json", "{}");
-        let place = Place::Plan(PlanPlace { file, rank: 2, block: Some(1), op: None });
+        let place = Place::Plan(PlanPlace { file, rank: Some(2), block: Some(1), op: None });
         let report = parsed(&sources, Diagnostic::new(Code::W0301, place, "m"));
         assert_eq!(report["severity"], "warning");
         assert_eq!(
@@ -226,7 +226,7 @@ mod tests {
     fn a_witness_has_who_where_and_in_which_order() {
         let mut sources = SourceMap::default();
         let file = sources.add("p.json", "{}");
-        let place = Place::Plan(PlanPlace { file, rank: 1, block: Some(2), op: Some(3) });
+        let place = Place::Plan(PlanPlace { file, rank: Some(1), block: Some(2), op: Some(3) });
         let step = Step { operation: 3, inner: Some((0, 1)) };
         let event = |agent, step| Event { launch: 0, rank: 1, agent, step, place: Some(place) };
         let race = Race {

@@ -80,13 +80,9 @@ fn source_place(sources: &SourceMap, span: Span) -> String {
 
 fn plan_place(sources: &SourceMap, place: PlanPlace) -> String {
     let name = sources.files.lookup(place.file).map_or("<unknown>", |file| &file.name);
-    let mut text = format!("{}: rank {}", printable(name), place.rank);
-    for (word, number) in [("block", place.block), ("operation", place.op)] {
-        if let Some(number) = number {
-            text += &format!(", {word} {number}");
-        }
-    }
-    text
+    let parts = place.parts().join(", ");
+    let colon = if parts.is_empty() { "" } else { ": " };
+    format!("{}{colon}{parts}", printable(name))
 }
 
 fn headline(diagnostic: &Diagnostic) -> String {
@@ -359,7 +355,7 @@ mod tests {
     fn short_is_one_line_a_report() {
         let mut sources = SourceMap::default();
         let file = sources.add("dir/a.ccl", "one\n  zwei\n");
-        let plan = PlanPlace { file, rank: 3, block: Some(0), op: Some(5) };
+        let plan = PlanPlace { file, rank: Some(3), block: Some(0), op: Some(5) };
         let reports = [
             Diagnostic::new(Code::E0201, span(file, 6, 10), "first\nsecond"),
             Diagnostic::new(Code::E0801, Place::Plan(plan), "too long"),
@@ -377,7 +373,7 @@ mod tests {
     fn plan_places_are_listed() {
         let mut sources = SourceMap::default();
         let file = sources.add("plan.json", "{}");
-        let plan = PlanPlace { file, rank: 3, block: Some(0), op: None };
+        let plan = PlanPlace { file, rank: Some(3), block: Some(0), op: None };
         let report = Diagnostic::new(Code::E0801, Place::Plan(plan), "too long").label("67 of 64");
         let text = human(&sources, &[report], Colors::Off);
         assert_eq!(text, "error[E0801]: too long\n  --> plan.json: rank 3, block 0: 67 of 64\n\n");

@@ -82,16 +82,14 @@ fn location(sources: &SourceMap, label: &Label) -> Value {
             "physicalLocation": {"artifactLocation": artifact(sources, span.file), "region": region(sources, span)},
         }),
         Place::Plan(place) => {
-            let parts =
-                [("rank", Some(place.rank)), ("block", place.block), ("operation", place.op)];
-            let named = parts
-                .iter()
-                .filter_map(|(word, number)| number.map(|number| format!("{word} {number}")));
-            let name = named.collect::<Vec<_>>().join("/");
-            json!({
-                "physicalLocation": {"artifactLocation": artifact(sources, place.file)},
-                "logicalLocations": [{"fullyQualifiedName": name}],
-            })
+            let physical = json!({"artifactLocation": artifact(sources, place.file)});
+            match place.parts().join("/") {
+                whole if whole.is_empty() => json!({"physicalLocation": physical}),
+                name => json!({
+                    "physicalLocation": physical,
+                    "logicalLocations": [{"fullyQualifiedName": name}],
+                }),
+            }
         }
     };
     if let (false, Some(object)) = (label.text.is_empty(), location.as_object_mut()) {
@@ -188,7 +186,7 @@ mod tests {
     fn a_place_in_a_plan_is_a_logical_location() {
         let mut sources = SourceMap::default();
         let file = sources.add("p.json", "{}");
-        let place = Place::Plan(PlanPlace { file, rank: 2, block: Some(1), op: Some(7) });
+        let place = Place::Plan(PlanPlace { file, rank: Some(2), block: Some(1), op: Some(7) });
         let log = parsed(&sources, Diagnostic::new(Code::E0801, place, "m"));
         let location = &log["runs"][0]["results"][0]["locations"][0];
         assert_eq!(

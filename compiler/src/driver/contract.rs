@@ -225,16 +225,20 @@ fn misfit(program: &ir::Program) -> Diagnostic {
     let message = format!(
         "no `{name}` of {ranks} ranks has buffers of these sizes: what the outputs hold is not checked"
     );
-    let report = Diagnostic::without_place(Code::N0901, message);
-    let first = program.ranks.iter().next();
-    match first {
-        Some(rank) => report.note(format!(
-            "rank 0 has {} of input and {} of output",
-            chunks(rank.input_chunks),
-            chunks(rank.output_chunks)
-        )),
-        None => report,
-    }
+    let sizes = |rank: &ir::Rank| (rank.input_chunks, rank.output_chunks);
+    let first = program.ranks.iter().next().map(sizes);
+    let other = program.ranks.entries().find(|(_, rank)| Some(sizes(rank)) != first);
+    let shown = first
+        .map(|sizes| (0, sizes))
+        .into_iter()
+        .chain(other.map(|(id, rank)| (id.0, sizes(rank))));
+    shown.fold(Diagnostic::without_place(Code::N0901, message), |report, (id, (input, output))| {
+        report.note(format!(
+            "rank {id} has {} of input and {} of output",
+            chunks(input),
+            chunks(output)
+        ))
+    })
 }
 
 /// Reports that the contents of a table do not follow from the sizes of buffers.

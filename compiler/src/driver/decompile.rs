@@ -16,7 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::optimize::{replicate, split};
 use crate::plan::listing::{self, Form, listing};
-use crate::plan::{self, Block, Plan, read};
+use crate::plan::{self, Block, Op, Plan, read};
 use crate::resolve::program::ProgramId;
 use crate::source::{FileId, PlanPlace, SourceMap};
 use crate::syntax;
@@ -155,7 +155,7 @@ impl<'p> Subject<'p> {
     }
 
     fn refusal(&self, file: FileId, why: &Why) -> Diagnostic {
-        let place = |rank, block| PlanPlace { file, rank, block, op: None };
+        let place = |rank, block| PlanPlace { file, rank: Some(rank), block, op: None };
         let message = "no program in the language compiles to this plan";
         let report = |place: PlanPlace| {
             Diagnostic::new(Code::E0907, crate::source::Place::Plan(place), message)
@@ -207,7 +207,8 @@ fn compiled(text: &str, proof: Proof, interrupt: &Interrupt) -> Result<Lowered, 
 
 /// What the loader makes of a plan for two sizes of chunks. It divides by the number of chunks: a rank that has none is
 /// given one, which changes nothing else. A rank without blocks is given an empty one, as every rank of a program has
-/// one. The limits on messages are dropped, since the sizes here are not those of messages.
+/// one. The limits on messages are dropped, since the sizes here are not those of messages. The members of a switch's
+/// group are sorted, and reductions are sums without saying so: neither means anything to the loader.
 pub(super) fn listed(mut plan: Plan<'_>) -> String {
     for gpu in &mut plan.gpus {
         gpu.input_chunks = gpu.input_chunks.max(1);
@@ -215,6 +216,9 @@ pub(super) fn listed(mut plan: Plan<'_>) -> String {
         if gpu.threadblocks.is_empty() {
             gpu.threadblocks.push(Block::default());
         }
+        let groups = gpu.channels.iter_mut().flat_map(|channel| &mut channel.rank_groups);
+        groups.for_each(|group| group.ranks.sort_unstable());
+        gpu.threadblocks.iter_mut().for_each(|block| plain_sums(&mut block.ops));
     }
     (plan.min_message_size, plan.max_message_size) = (0, u64::MAX);
     let unit = u64::try_from(plan.buffer_alignment).unwrap_or(1).max(1);
@@ -225,6 +229,14 @@ pub(super) fn listed(mut plan: Plan<'_>) -> String {
         let _ = listing(&plan, &settings, &mut text);
     }
     text
+}
+
+/// Leaves out that a reduction is a sum.
+fn plain_sums(ops: &mut [Op<'_>]) {
+    for op in ops {
+        op.reduce_op.take_if(|reduce| reduce == "sum");
+        plain_sums(&mut op.ops);
+    }
 }
 
 /// Where two listings first differ.

@@ -12,7 +12,7 @@ use crate::check::{limits, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Contribution, Outcome, Value};
-use crate::ir::{Action, Block, OriginId, Program, RankId, all_ops};
+use crate::ir::{Action, Block, OriginId, Program, Rank, RankId, all_ops};
 use crate::plan::compare::{Difference, compare};
 use crate::plan::{self, read};
 use crate::source::{FileId, Place, PlanPlace};
@@ -57,6 +57,9 @@ pub fn diff(
     if has_errors(&reports) {
         return (None, reports);
     }
+    if let Some(report) = unfit([(&a, left), (&b, right)], interrupt) {
+        return (None, vec![report]);
+    }
     let said = [sizes(&a), sizes(&b)];
     for program in [&mut a, &mut b] {
         set_sizes(program, served(program));
@@ -70,7 +73,7 @@ pub fn diff(
     let parted = decompile::difference(&one, &other);
     let verdict = |side: &Side<'_>| errors(side, target, interrupt);
     let meets = [meetings(&a), meetings(&b)];
-    let alike = told_of && parted.is_none() && sizes(&a) == sizes(&b);
+    let alike = told_of && parted.is_none() && sizes(&a) == sizes(&b) && shapes(&a) == shapes(&b);
     // Where the threads of a block meet is not a difference, and neither are sizes that a plan claims to serve and does
     // not, unless the checks' verdicts on the plans differ.
     let same_verdict = || verdict(left) == verdict(right);
@@ -111,6 +114,16 @@ pub fn diff(
     let unused = unused.iter().map(|list| list_told(left.file, list));
     reports.extend(differences.chain(unused).take(MOST_TOLD));
     (Some(false), reports)
+}
+
+/// Reports what the user says about the collectives of the plans, if it fits none of them.
+fn unfit(sides: [(&Program, &Side<'_>); 2], interrupt: &Interrupt) -> Option<Diagnostic> {
+    let told = sides.into_iter().filter(|(_, side)| !side.known.given.is_empty());
+    let wrong = told.map(|(program, side)| {
+        let why = contract::add(&mut program.clone(), &side.known, interrupt).err()?;
+        (why.code == Code::E0314).then(|| why.in_plan(side.file))
+    });
+    wrong.collect::<Option<Vec<Diagnostic>>>()?.into_iter().next()
 }
 
 /// The first report; `unused` is where the listings differ, if no operation shows it.
@@ -160,6 +173,13 @@ fn set_sizes(program: &mut Program, (least, most): MessageSizes) {
     program.options.max_message_size = most;
 }
 
+/// For each rank, its chunks of input and output, and how many blocks it has: the listings that are compared have at
+/// least one of each.
+fn shapes(program: &Program) -> Vec<(u32, u32, usize)> {
+    let shape = |rank: &Rank| (rank.input_chunks, rank.output_chunks, rank.blocks.len());
+    program.ranks.iter().map(shape).collect()
+}
+
 /// For each block, at which of its operations its threads meet.
 fn meetings(program: &Program) -> Vec<Vec<usize>> {
     let of = |block: &Block| {
@@ -191,7 +211,7 @@ fn list_told(
     file: FileId,
     ListDifference { place: (rank, block), lines, ranks }: &ListDifference,
 ) -> Diagnostic {
-    let place = Place::Plan(PlanPlace { file, rank: rank.0, block: *block, op: None });
+    let place = Place::Plan(PlanPlace { file, rank: Some(rank.0), block: *block, op: None });
     let owner = match block {
         Some(block) => format!("rank {}, block {block}", rank.0),
         None => format!("rank {}", rank.0),

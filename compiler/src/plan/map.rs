@@ -171,7 +171,7 @@ impl Map {
 
     fn origin(&self, place: PlanPlace) -> Option<OriginRow> {
         let block = place.block?.checked_div(self.instances)?;
-        let row = self.ranks.get(place.rank as usize)?.get(block as usize)?;
+        let row = self.ranks.get(place.rank? as usize)?.get(block as usize)?;
         let ops = self.blocks.get(*row as usize)?;
         ops.get(place.op.map_or(0, |op| op as usize + 1)).copied()
     }
@@ -198,9 +198,9 @@ impl Map {
 
 /// "operation 5 of block 1 of rank 3"
 fn part(place: PlanPlace) -> String {
-    let block = place.block.map_or_else(String::new, |block| format!("block {block} of "));
-    let op = place.op.map_or_else(String::new, |op| format!("operation {op} of "));
-    format!("{op}{block}rank {}", place.rank)
+    let mut parts = place.parts();
+    parts.reverse();
+    parts.join(" of ")
 }
 
 /// The hash of some bytes, with the name of the hash function.

@@ -42,12 +42,20 @@ where
     Ok(objects.into_iter().map(|object| object.0).collect())
 }
 
-/// An object, or none.
+/// An object whose key may be absent.
 pub(super) fn option<'de, D, T>(reader: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    let object = Option::<Object<T>>::deserialize(reader)?;
-    Ok(object.map(|object| object.0))
+    Object::deserialize(reader).map(|object| Some(object.0))
+}
+
+/// A value whose key may be absent. The loader takes a `null` for a value, and fails on it.
+pub(super) fn present<'de, D, T>(reader: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(reader).map(Some)
 }

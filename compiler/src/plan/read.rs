@@ -63,12 +63,15 @@ pub fn read_with_lists(file: FileId, text: &str) -> Read {
         reports: Reports::default(),
         lists: Reports::default(),
     };
+    if plan.gpus.is_empty() {
+        reader.reports.add(no_ranks());
+    }
     let options = reader.options();
     let frames: Vec<Option<Frame>> =
         (0..).zip(&plan.gpus).map(|(rank, gpu)| reader.frame(rank, gpu)).collect();
     let frames: Option<Vec<Frame>> = frames.into_iter().collect();
-    let (Some(options), Some(mut frames)) = (options, frames) else {
-        let diagnostics = reader.reports.finish();
+    let (Some(options), Some(mut frames), false) = (options, frames, plan.gpus.is_empty()) else {
+        let diagnostics = reader.reports.finish(file);
         return Read { program: None, diagnostics, lists: Vec::new() };
     };
     pair(&mut frames);
@@ -96,7 +99,7 @@ pub fn read_with_lists(file: FileId, text: &str) -> Read {
     };
     let most = program.options.max_message_size;
     program.options.max_message_size = most.map(|bytes| message::in_program(&program, bytes));
-    let (diagnostics, lists) = (reader.reports.finish(), reader.lists.finish());
+    let (diagnostics, lists) = (reader.reports.finish(file), reader.lists.finish(file));
     Read { program: Some(program), diagnostics, lists }
 }
 
@@ -134,13 +137,13 @@ impl Reports {
         }
     }
 
-    fn finish(self) -> Vec<Diagnostic> {
+    fn finish(self, file: FileId) -> Vec<Diagnostic> {
         let all = self.found.into_iter().map(|(diagnostic, others)| match others {
             0 => diagnostic,
             1 => diagnostic.note("the same in 1 other place"),
             _ => diagnostic.note(format!("the same in {others} other places")),
         });
-        all.collect()
+        all.map(|diagnostic| diagnostic.in_plan(file)).collect()
     }
 }
 
@@ -182,7 +185,8 @@ struct Reader<'p, 'a> {
 
 impl Reader<'_, '_> {
     fn place(&self, at: At) -> Place {
-        Place::Plan(PlanPlace { file: self.file, rank: at.rank, block: at.block, op: at.op })
+        let rank = Some(at.rank);
+        Place::Plan(PlanPlace { file: self.file, rank, block: at.block, op: at.op })
     }
 
     fn origin(&mut self, at: At) -> ir::OriginId {
@@ -355,6 +359,11 @@ impl Reader<'_, '_> {
         }
         whole.then_some(lists)
     }
+}
+
+fn no_ranks() -> Diagnostic {
+    Diagnostic::without_place(Code::E0902, "`gpus` is empty: the plan is for no rank")
+        .note("the executor looks for its own rank there")
 }
 
 fn bad_option(key: &str, value: i64) -> Diagnostic {

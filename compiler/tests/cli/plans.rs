@@ -660,6 +660,63 @@ fn the_upper_end_in_a_plan_is_that_of_the_largest_input() {
     says(&ends(folder.cclc("run a.json --size 65KiB"), 2).stderr, &["from 1KiB to 64KiB"]);
 }
 
+/// Several plans can be verified at once, so a report about the whole of a plan says of which.
+#[test]
+fn what_is_wrong_with_a_whole_plan_names_it() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    folder.write("b.json", &with_field(&folder, "num_threads_per_block", 0));
+    folder.write("c.json", &with_field(&folder, "min_message_size", 1 << 40));
+    let own = folder.read("a.json").replace("\"allgather\"", "\"mine\"");
+    folder.write("d.json", &own);
+    let said = ends(folder.cclc("verify a.json b.json c.json d.json --message-format short"), 1);
+    says(&said.stderr, &["b.json: error[E0902]", "c.json: error[E0805]", "d.json: note[N0901]"]);
+    let said = ends(folder.cclc("verify b.json"), 1).stderr;
+    says(&said, &["\n  --> b.json\n"]);
+}
+
+/// Plans of [`GOOD`] that differ in what the loader does not look at, or from one that it refuses.
+#[test]
+fn what_means_nothing_is_no_difference_and_an_empty_buffer_is_one() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let golden =
+        |name: &str| fs::read_to_string(manifest(&format!("tests/goldens/{name}.json"))).unwrap();
+    let switch = golden("single_node_allgather_nvls_zero_copy_pkt__num_gpus_2_instances_1");
+    let compact = serde_json::from_str::<Value>(&switch).unwrap().to_string();
+    let reduce = golden("executor-tests_reduce__default");
+    let empty = golden("unit_tests_semaphore__default");
+    let same = [
+        (&compact, "\"ranks\":[0,1]", "\"ranks\":[1,0]"),
+        (&reduce, "\"reduce_op\": \"sum\"", "\"mine\": \"sum\""),
+    ];
+    for (plan, from, to) in same {
+        assert!(plan.contains(from), "{from} in {plan}");
+        folder.write("a.json", plan);
+        folder.write("b.json", &plan.replace(from, to));
+        says(&ends(folder.cclc("diff a.json b.json"), 0).stderr, &["the plans are the same"]);
+        ends(folder.cclc("decompile b.json"), 0);
+    }
+    folder.write("a.json", &empty);
+    ends(folder.cclc("diff a.json a.json"), 0);
+    folder.write("b.json", &empty.replace("\"input_chunks\": 0", "\"input_chunks\": 1"));
+    let said = ends(folder.cclc("diff a.json b.json"), 1).stderr;
+    says(&said, &["the number of chunks of input is 0 in the first plan and 1 in the second"]);
+}
+
+#[test]
+fn what_no_plan_takes_is_refused() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    for command in ["run a.json", "diff a.json a.json"] {
+        let said = |flag: &str| ends(folder.cclc(&format!("{command} {flag}")), 2).stderr;
+        says(&said("-O instances=2"), &["`-O instances=2` is for source files"]);
+        says(&said("--program gather"), &["`--program gather` is for source files"]);
+    }
+    says(&ends(folder.cclc("diff a.json a.json -D root=1"), 1).stderr, &["E0314", "`root`"]);
+    ends(folder.cclc("diff a.json a.json -D ranks=2"), 0);
+    ends(folder.cclc("diff a.json a.ccl -O instances=1"), 0);
+}
+
 /// Rank 0 has twice as much as rank 1.
 const UNEVEN: &str = "
 use std::collectives::alltoallv;

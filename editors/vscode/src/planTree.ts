@@ -22,9 +22,12 @@ export function planTree(text: string): Node | undefined {
   return parseTree(text, [], { allowTrailingComma: false });
 }
 
-/** The range of a place: that of its operation, or else of its block, or else of its rank. */
+/** The range of a place: that of its operation, or else of its block, of its rank, or of the plan. */
 export function extentOf(tree: Node | undefined, place: PlanPlace): Extent | undefined {
-  const rank = tree && findNodeAtLocation(tree, ['gpus', place.rank]);
+  if (tree === undefined || place.rank === null) {
+    return tree && headOf(tree);
+  }
+  const rank = findNodeAtLocation(tree, ['gpus', place.rank]);
   if (rank === undefined || place.block === null) {
     return rank && headOf(rank);
   }

@@ -9,10 +9,10 @@ export interface SourcePlace {
   readonly end_column: number;
 }
 
-/** A place in a plan. */
+/** A place in a plan, or the whole plan. */
 export interface PlanPlace {
   readonly file: string;
-  readonly rank: number;
+  readonly rank: number | null;
   readonly block: number | null;
   readonly operation: number | null;
 }

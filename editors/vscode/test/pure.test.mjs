@@ -39,6 +39,8 @@ test('operations of plans are found in the text, those of pipelines counted', as
   assert.equal(text(0, 5), '"id": 0');
   assert.equal(text(0, null), '"id": 0');
   assert.equal(text(null, null), '"id": 1');
+  const whole = extentOf(tree, { file: 'p', rank: null, block: null, operation: null });
+  assert.equal(PLAN.slice(whole.offset, whole.offset + whole.length), '"collective": "allgather"');
   assert.equal(extentOf(tree, { file: 'p', rank: 7, block: null, operation: null }), undefined);
 });
 

@@ -197,8 +197,8 @@ def _place(data: Mapping[str, Any]) -> str:
         return ""
     if "line" in place:
         return f"{place['file']}:{place['line']}:{place['column']}"
-    named = (f"{part} {place[part]}" for part in ("rank", "block", "operation") if place.get(part) is not None)
-    return ": ".join([place["file"], ", ".join(named)])
+    parts = [f"{part} {place[part]}" for part in ("rank", "block", "operation") if place.get(part) is not None]
+    return f"{place['file']}: {', '.join(parts)}" if parts else place["file"]
 
 
 def _refused(what: str, reports: Sequence[Report], said: str) -> CclError:

@@ -51,6 +51,8 @@ def test_plans_are_verified(folder):
     found = ccl.verify(good.path, bad.path)
     assert {report.severity for report in found} == {"error"}
     assert all("bad.json" in report.place and "rank" in report.place for report in found)
+    (folder / "empty.json").write_text(good.path.read_text().replace("1024", "0"))
+    assert [report.place for report in ccl.verify(folder / "empty.json")] == [str(folder / "empty.json")]
     with pytest.raises(ccl.CclError, match="nowhere.json"):
         ccl.verify("nowhere.json")
 

@@ -123,7 +123,7 @@ impl<'p> Findings<'p> {
 /// The place without its rank, in a plan, where every rank's operations have places of their own.
 fn on_any_rank(at: At) -> At {
     match at.place {
-        Place::Plan(place) => At { place: Place::Plan(PlanPlace { rank: 0, ..place }), ..at },
+        Place::Plan(place) => At { place: Place::Plan(PlanPlace { rank: None, ..place }), ..at },
         Place::Source(_) => at,
     }
 }

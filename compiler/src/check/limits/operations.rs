@@ -85,7 +85,9 @@ fn transfer(findings: &mut Findings<'_>, site: Site<'_>, transfer: &ir::Transfer
     }
     if let Some(fault) = fault(transfer) {
         // Packets that are sent on as they are do arrive, as long as the executor has run no other plan before.
-        let sound = transfer.verb == ir::Verb::PutPackets && findings.terms == Terms::Plan;
+        let over_port = transfer.via == Some(ir::ChannelKind::Port);
+        let sound =
+            transfer.verb == ir::Verb::PutPackets && over_port && findings.terms == Terms::Plan;
         let told = || if sound { warning(lacking(&fault)) } else { lacking(&fault) };
         findings.add((Code::E0807, fault.message, Group::Place), site, 0, told);
     }
@@ -154,8 +156,7 @@ fn windowed(
         return;
     }
     covers(findings, site, transfer, (pipeline, origin));
-    let split = transfer.slice.is_some_and(|slice| slice.count > 1);
-    if split && findings.terms == Terms::Source {
+    if transfer.slice.is_some_and(|slice| slice.count > 1) {
         findings.add((Code::E0809, "group", Group::Place), site, 0, group_in_pipeline);
     }
 }

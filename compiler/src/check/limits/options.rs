@@ -1,12 +1,12 @@
 //! Options and shapes of the whole program that MSCCL++'s executor does not accept.
 //!
 //! In: the program's options, each rank's buffers and ports. Out: findings for an alignment that is no multiple of 16
-//! bytes, for amounts of scratch that must not differ, for a rank without input, output or thread blocks, and for ports from the ninth rank of a node to another
-//! node.
+//! bytes, for amounts of scratch that must not differ, or with which packets may not be aligned, for a rank without
+//! input, output or thread blocks, and for ports from the ninth rank of a node to another node.
 
 use super::findings::{Findings, Group, Site, place_at};
 use super::terms::Terms;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::ir;
 
 /// The executor moves data 16 bytes at a time.
@@ -26,6 +26,9 @@ pub(super) fn program(findings: &mut Findings<'_>) {
     let other = sizes.find(|size| *size != first);
     if let Some(other) = other.filter(|_| ir::memory::needs_equal_scratch(findings.program)) {
         findings.add_plain("scratch", uneven_scratch(first, other));
+    }
+    if !first.is_multiple_of(ir::memory::scratch_multiple(findings.program, 1)) {
+        findings.add_plain("halves", odd_halves(first));
     }
 }
 
@@ -75,6 +78,16 @@ fn uneven_scratch(one: u32, other: u32) -> Diagnostic {
     Diagnostic::without_place(Code::E0810, message)
         .note("with two halves, slots or a switch, MSCCL++'s executor computes places on other ranks from its own amount")
         .help("give all ranks the largest `scratch_chunks`")
+}
+
+fn odd_halves(chunks: u32) -> Diagnostic {
+    let message = format!(
+        "with {chunks} chunks, the second half of scratch may begin in the middle of a packet"
+    );
+    let report = Diagnostic::without_place(Code::E0810, message)
+        .note("MSCCL++'s executor divides the allocation of the input by its chunks, and does not round to the 16 bytes of a packet")
+        .help("let `scratch_chunks` be a multiple of 8");
+    Diagnostic { severity: Severity::Warning, ..report }
 }
 
 fn no_chunks(rank: ir::RankId, buffer: &str, from_source: bool) -> Diagnostic {

@@ -229,28 +229,24 @@ impl Bounds {
         }
         if found.is_empty() {
             found.extend(rounded((options, terms), (min, max), unit));
-            found.extend(self.scratch_note(program, terms, largest));
+            found.extend(self.bound_note(program, terms, largest));
         }
         (min.min(max), max, found)
     }
 
-    /// The note where scratch limits messages and nobody has set an upper end: for a program from source the compiler
+    /// The note where scratch or a pipeline's windows limit messages and nobody has set an upper end: for a program from source the compiler
     /// sets it; for a plan that was read, it can only be reported.
-    fn scratch_note(
-        &self,
-        program: &ir::Program,
-        terms: Terms,
-        largest: u64,
-    ) -> Option<Diagnostic> {
+    fn bound_note(&self, program: &ir::Program, terms: Terms, largest: u64) -> Option<Diagnostic> {
         let options = &program.options;
         let reason = self.reason();
         let note = match (reason, terms) {
             (Reason::Ring(_) | Reason::Uneven { .. }, Terms::Source) => {
                 ring_note(terms, largest, reason)
             }
-            (Reason::Ring(_) | Reason::Uneven { .. } | Reason::Slots, Terms::Plan) => {
-                endless_note(terms, largest, reason)
-            }
+            (
+                Reason::Ring(_) | Reason::Uneven { .. } | Reason::Slots | Reason::Windows,
+                Terms::Plan,
+            ) => endless_note(terms, largest, reason),
             (
                 Reason::Offset | Reason::Packets | Reason::Half | Reason::Slots | Reason::Windows,
                 _,

@@ -338,14 +338,66 @@ fn packets() {
     assert_eq!(only(&ll(pipeline(64, 1, vec![put]))).0, Code::E0809);
 }
 
+/// The program as if it had been read from a plan.
+fn of_plan(mut program: ir::Program) -> ir::Program {
+    for row in program.origins.rows.iter_mut() {
+        row.place =
+            Place::Plan(PlanPlace { file: FileId(0), rank: Some(0), block: None, op: None });
+    }
+    program
+}
+
 #[test]
 fn what_is_read_from_a_plan_may_flush() {
-    let mut read =
-        program(vec![vec![op(ir::Action::Flush([ir::ChannelId(0)].into_iter().collect()))]]);
-    for row in read.origins.rows.iter_mut() {
-        row.place = Place::Plan(PlanPlace { file: FileId(0), rank: 0, block: None, op: None });
-    }
+    let flush = op(ir::Action::Flush([ir::ChannelId(0)].into_iter().collect()));
+    let read = of_plan(program(vec![vec![flush]]));
     assert_eq!(outcome_of(&read).diagnostics[0].severity, Severity::Warning);
+}
+
+/// Beyond 65,535 windows, a pipeline moves nothing.
+#[test]
+fn a_plan_with_small_windows_is_not_for_all_messages() {
+    let copy = moves(ir::Verb::Copy, &[local(INPUT, 0, 1)], &[local(OUTPUT, 0, 1)], None);
+    let with = |unit| of_plan(program(vec![vec![pipeline(unit, 1, vec![copy.clone()])]]));
+    let message = "this plan serves messages up to 2097120 bytes, and sets no limit";
+    assert_eq!(only(&with(16)), (Code::N0801, message.into()));
+    clean(&with(1 << 20));
+}
+
+/// Packets over a port arrive as they are; those from another buffer do not.
+#[test]
+fn packets_of_two_buffers_are_refused_in_a_plan_too() {
+    let put = |second: ir::Buffer, via| {
+        let sources = [local(INPUT, 0, 1), local(second, 0, 1)];
+        let destinations = [remote(1, SCRATCH, 0, 1), remote(1, SCRATCH, 1, 1)];
+        let mut read =
+            program(vec![vec![moves(ir::Verb::PutPackets, &sources, &destinations, via)]]);
+        read.options.protocol = ir::Protocol::Ll;
+        outcome_of(&of_plan(read)).diagnostics.into_iter().map(|report| report.severity).collect()
+    };
+    let over_memory: Vec<Severity> = put(OUTPUT, MEMORY);
+    assert_eq!(over_memory, [Severity::Error]);
+    let over_port: Vec<Severity> = put(INPUT, PORT);
+    assert_eq!(over_port, [Severity::Warning]);
+}
+
+/// The second half begins after 2 * chunks * (allocation / chunks of input, rounded up) bytes.
+#[test]
+fn packets_in_the_second_half_may_not_be_aligned() {
+    let with = |input_chunks, scratch_chunks| {
+        let mut program = program(vec![vec![op(ir::Action::Sync)]]);
+        program.options.double_scratch = true;
+        program.options.protocol = ir::Protocol::Ll;
+        for rank in program.ranks.iter_mut() {
+            (rank.input_chunks, rank.output_chunks) = (input_chunks, input_chunks);
+            rank.scratch_chunks = scratch_chunks;
+        }
+        program
+    };
+    clean(&with(2, 6));
+    clean(&with(3, 8));
+    let report = outcome_of(&with(3, 6)).diagnostics.remove(0);
+    assert_eq!((report.code, report.severity), (Code::E0810, Severity::Warning));
 }
 
 #[test]
@@ -365,7 +417,9 @@ fn pipelines() {
     let mut part = transfer(ir::Verb::Copy, &[local(INPUT, 0, 1)], &[local(OUTPUT, 0, 1)], None);
     part.slice = Some(ir::Slice { index: 0, count: 2 });
     let group = pipeline(64, 1, vec![op(ir::Action::Transfer(part))]);
-    assert_eq!(only(&program(vec![vec![group]])).0, Code::E0809);
+    let group = program(vec![vec![group]]);
+    assert_eq!(only(&group).0, Code::E0809);
+    assert_eq!(only(&of_plan(group)).0, Code::E0809);
 }
 
 #[test]

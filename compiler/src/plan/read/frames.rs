@@ -151,7 +151,14 @@ impl Reader<'_, '_> {
     }
 
     fn group(&mut self, at: At, bound: ir::Buffer, group: &RankGroup) -> Option<ir::Link> {
-        let ranks = group.ranks.iter().map(|peer| self.peer(at, *peer)).collect::<Option<_>>()?;
+        let peers = group.ranks.iter().map(|peer| self.peer(at, *peer));
+        let mut ranks = peers.collect::<Option<Vec<_>>>()?;
+        // The executor does not depend on their order.
+        ranks.sort_unstable();
+        if let Some((twice, _)) = ranks.iter().zip(ranks.iter().skip(1)).find(|(a, b)| a == b) {
+            self.report(at, format!("a switch channel has rank {} in its group twice", twice.0));
+            return None;
+        }
         let Ok(size) = u32::try_from(group.size) else {
             self.report(at, format!("{} is not a size of a rank group", group.size));
             return None;

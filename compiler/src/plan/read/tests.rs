@@ -74,7 +74,8 @@ fn places_count_pipeline_bodies() {
     );
     let found = wrong(&format!(r#"{pipeline},{{"name":"glre"}}"#));
     assert_eq!(found.message, "MSCCL++'s executor has no operation `glre`");
-    let place = Place::Plan(PlanPlace { file: FileId(7), rank: 0, block: Some(0), op: Some(3) });
+    let place =
+        Place::Plan(PlanPlace { file: FileId(7), rank: Some(0), block: Some(0), op: Some(3) });
     assert_eq!(found.primary.map(|label| label.place), Some(place));
     assert!(
         wrong(&pipeline.replace(nop, &pipeline.clone())).message.contains("is nested in another")
@@ -176,4 +177,58 @@ fn a_frame_without_its_ranks_has_no_program() {
     let (program, diagnostics) = read(FileId(0), &plan("").replace("\"rank\":1", "\"rank\":2"));
     assert!(program.is_none());
     assert_eq!(diagnostics[0].message, "there is no rank 2: the plan has 2 ranks");
+}
+
+/// The only report about a plan for which there is no program.
+fn refused(text: &str) -> Diagnostic {
+    let (program, mut found) = read(FileId(0), text);
+    assert!(program.is_none() && found.len() == 1, "{found:?}");
+    found.remove(0)
+}
+
+#[test]
+fn a_plan_is_for_some_rank() {
+    let report = refused(
+        r#"{"name":"x","collective":"allreduce","protocol":"LL","inplace":true,"gpus":[]}"#,
+    );
+    assert_eq!(report.message, "`gpus` is empty: the plan is for no rank");
+    let whole = Place::Plan(PlanPlace::whole(FileId(0)));
+    assert_eq!(report.primary.map(|label| label.place), Some(whole));
+}
+
+#[test]
+fn a_group_has_each_rank_once() {
+    let with = |ranks: &str| {
+        let switch = format!(
+            r#""channels":[{{"channel_type":"switch","buffer_type":"i","rank_groups":[{{"size":2,"ranks":{ranks}}}]}},{{"channel_type":"memory","connected"#
+        );
+        plan("").replace(r#""channels":[{"channel_type":"memory","connected"#, &switch)
+    };
+    let report = refused(&with("[0,1,1]"));
+    assert_eq!(report.message, "a switch channel has rank 1 in its group twice");
+    let ranks = |text: &str| {
+        let program = read(FileId(0), text).0.expect("a program");
+        let mut channels = program.ranks[ir::RankId(0)].channels.iter();
+        channels.find_map(|channel| match &channel.link {
+            ir::Link::Switch(group) => Some(group.ranks.clone()),
+            ir::Link::Memory(_) | ir::Link::Port(_) => None,
+        })
+    };
+    assert_eq!(ranks(&with("[1,0]")), Some(vec![ir::RankId(0), ir::RankId(1)]));
+}
+
+/// The loader looks whether a key is there, and then takes what it finds for a value.
+#[test]
+fn null_is_no_value() {
+    let copy = r#"{"name":"copy","src_buff":[{"type":"i","index":0,"size":1}],"dst_buff":[{"type":"o","index":0,"size":1}]}"#;
+    program(copy);
+    for (from, to) in [
+        (r#""name":"copy","#, r#""name":"copy","channel_type":null,"#),
+        (r#""name":"copy","#, r#""name":"copy","tbg_info":null,"#),
+        (r#""name":"copy","#, r#""name":"copy","barrier_id":null,"#),
+        (r#"{"type":"i","#, r#"{"type":"i","buffer_id":null,"#),
+    ] {
+        let report = refused(&plan(&copy.replace(from, to)));
+        assert!(report.message.contains("found null, expected"), "{}", report.message);
+    }
 }
