@@ -6,6 +6,7 @@
 mod contract;
 mod decompile;
 mod diff;
+mod goal;
 mod idle;
 mod in_place;
 mod swap;
@@ -26,6 +27,7 @@ use crate::source::{FileId, SourceMap};
 pub use contract::{Known, Shared};
 pub use decompile::{Source, decompile};
 pub use diff::{Side, diff};
+pub use goal::Goal;
 use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;

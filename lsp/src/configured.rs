@@ -5,11 +5,16 @@
 
 use crate::settings::Settings;
 use compiler::diagnostic;
+use compiler::driver::Goal;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// The settings that exist.
-pub const KNOWN: [&str; 4] = ["parameters", "sms", "maxOperations", "messageBytes"];
+pub const KNOWN: [&str; 5] = ["parameters", "target", "sms", "maxOperations", "messageBytes"];
+
+/// The values of `target`, as on the command line.
+const GOALS: [(&str, Goal); 3] =
+    [("executor", Goal::Executor), ("cuda", Goal::Cuda), ("nvshmem", Goal::Nvshmem)];
 
 /// Keys of the same section that clients use themselves.
 pub const CLIENTS: [&str; 4] = ["server", "compiler", "verifyPlans", "trace"];
@@ -47,6 +52,7 @@ impl Reader {
             let key = short(key);
             match key.as_str() {
                 "parameters" => self.parameters(value),
+                "target" => self.target(value),
                 "sms" => {
                     let sms = self.number(&key, value, self.settings.sms.into(), u32::MAX.into());
                     self.settings.sms = u32::try_from(sms).unwrap_or(u32::MAX);
@@ -100,6 +106,16 @@ impl Reader {
             parameters.insert(name.clone(), text);
         }
         self.settings.parameters = parameters;
+    }
+
+    fn target(&mut self, value: &Value) {
+        match GOALS.into_iter().find(|(name, _)| value == name) {
+            Some((_, goal)) => self.settings.goal = goal,
+            None => {
+                let names = GOALS.map(|(name, _)| format!("`\"{name}\"`")).join(", ");
+                self.wrong.push(format!("`target` is `{value}`; expected one of {names}"));
+            }
+        }
     }
 
     fn number(&mut self, key: &str, value: &Value, otherwise: u64, most: u64) -> u64 {

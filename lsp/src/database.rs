@@ -414,9 +414,8 @@ pub fn proved<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<Proved
     let directive = directive(db, declaration);
     let elaboration = settings.elaboration(&resolved.unit.programs[program], &directive);
     let (unit, interrupt) = (&resolved.unit, db.interrupt());
-    let (mut reports, lowered) =
-        diagnostics::prove(unit, program, &elaboration, &settings, interrupt);
-    let shape = lowered.as_ref().map(|lowered| shape(lowered.program()));
+    let (mut reports, made) = diagnostics::prove(unit, program, &elaboration, &settings, interrupt);
+    let shape = made.as_ref().map(shape);
     db.give_way();
     let subject = (&resolved.sources, unit, program);
     diagnostics::confirm(subject, &elaboration, &settings, interrupt, &mut reports);

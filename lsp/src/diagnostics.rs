@@ -14,9 +14,10 @@ use crate::entangled::entangled;
 use crate::settings::Settings;
 use crate::verdict::{Verdict, Verdicts};
 use compiler::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix, Import, Label, Severity};
-use compiler::driver::{self, Proof};
+use compiler::driver::{self, Goal, Proof};
 use compiler::elaborate;
 use compiler::interrupt::Interrupt;
+use compiler::ir;
 use compiler::onset;
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::{Place, SourceMap, Span};
@@ -242,22 +243,22 @@ pub fn whole(
     Checked { findings, verdicts }
 }
 
-/// Checks a program: returns the reports, and the program if it could be lowered.
+/// Checks a program: returns the reports, and the program in its final form, if it has one.
 pub(crate) fn prove(
     unit: &Unit,
     program: ProgramId,
     elaboration: &elaborate::Settings,
     settings: &Settings,
     interrupt: &Interrupt,
-) -> (Vec<Diagnostic>, Option<driver::Lowered>) {
-    let (lowered, mut reports) =
-        driver::lower(unit, program, elaboration, Proof::Needed, interrupt);
-    if let Some(lowered) = &lowered {
-        let (target, ranks) = (settings.target(), lowered.program().ranks.len());
-        reports.extend(driver::limits(lowered, target));
+) -> (Vec<Diagnostic>, Option<ir::Program>) {
+    let (goal, target) = (settings.goal, settings.target());
+    let asked = (Proof::Needed, target);
+    let (made, mut reports) = goal.check(unit, program, elaboration, asked, interrupt);
+    if let Some(made) = made.as_ref().filter(|_| goal == Goal::Executor) {
+        let ranks = made.ranks.len();
         onset::explain(unit, program, elaboration, target, interrupt, ranks, &mut reports);
     }
-    (reports, lowered)
+    (reports, made)
 }
 
 /// Makes fixes for the reports, and tries which of them fix the program.
@@ -268,12 +269,10 @@ pub(crate) fn confirm(
     interrupt: &Interrupt,
     reports: &mut [Diagnostic],
 ) {
-    let target = settings.target();
+    let (goal, target) = (settings.goal, settings.target());
     let check =
         |unit: &Unit, program: ProgramId, elaboration: &elaborate::Settings, proof: Proof| {
-            let (lowered, mut found) = driver::lower(unit, program, elaboration, proof, interrupt);
-            found.extend(lowered.iter().flat_map(|lowered| driver::limits(lowered, target)));
-            found
+            goal.check(unit, program, elaboration, (proof, target), interrupt).1
         };
     let settings = std::slice::from_ref(elaboration);
     let subject = Subject { sources, unit, program, settings, check: &check, interrupt };

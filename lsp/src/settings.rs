@@ -8,7 +8,7 @@
 
 use crate::directive::{self, Assignment};
 use compiler::diagnostic::{Diagnostic, Severity};
-use compiler::driver::Target;
+use compiler::driver::{Goal, Target};
 use compiler::elaborate;
 use compiler::resolve::program::{Expr, Parameter, Program, Type};
 use compiler::source::{FileId, Place};
@@ -22,6 +22,8 @@ pub struct Settings {
     pub parameters: BTreeMap<String, String>,
     /// Thread blocks that the GPU can run at once.
     pub sms: u32,
+    /// What programs are checked for.
+    pub goal: Goal,
     /// Programs with more operations are refused.
     pub max_operations: u64,
     /// The message size, in bytes, for which the sizes of slices are shown.
@@ -33,6 +35,7 @@ impl Default for Settings {
         Settings {
             parameters: BTreeMap::new(),
             sms: 132,
+            goal: Goal::default(),
             max_operations: elaborate::Settings::default().max_operations,
             message_bytes: 1 << 20,
         }

@@ -75,6 +75,28 @@ fn what_is_set_first_counts_where_later_settings_say_nothing() {
     client.finish();
 }
 
+/// The executor has no room for the channels of a block to 23 peers, kernels have.
+#[test]
+fn programs_are_checked_for_the_target_of_the_settings() {
+    let mut client = Client::bare();
+    client.initialize_with(None, json!({}), json!({"parameters": {"ranks": 24}}));
+    client.open(URI, GATHER);
+    assert_eq!(Client::codes(&client.settled(URI, 1)), ["E0802", "E0803"]);
+    for (target, codes) in
+        [("cuda", vec![]), ("executor", vec!["E0802", "E0803"]), ("nvshmem", vec![])]
+    {
+        configure(&mut client, json!({"ccl": {"target": target}}));
+        assert_eq!(Client::codes(&client.settled(URI, 1)), codes, "{target}");
+    }
+    configure(&mut client, json!({"ccl": {"target": "gpu"}}));
+    let wrong = message(&mut client);
+    assert_eq!(
+        wrong,
+        "ccl settings: `target` is `\"gpu\"`; expected one of `\"executor\"`, `\"cuda\"`, `\"nvshmem\"`"
+    );
+    client.finish();
+}
+
 #[test]
 fn a_parameter_that_no_program_has_is_led_to_the_one_that_is_meant() {
     let mut client = Client::bare();

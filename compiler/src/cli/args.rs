@@ -4,6 +4,7 @@ use super::{Failure, Status, files};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use compiler::driver::Goal;
 use compiler::syntax::token;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -167,6 +168,27 @@ pub(crate) enum Target {
     Cuda,
 }
 
+/// What programs are checked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Checked {
+    /// MSCCL++'s executor
+    Executor,
+    /// Generated CUDA kernels
+    Cuda,
+    /// Generated CUDA kernels whose ports use NVSHMEM
+    Nvshmem,
+}
+
+impl From<Checked> for Goal {
+    fn from(checked: Checked) -> Goal {
+        match checked {
+            Checked::Executor => Goal::Executor,
+            Checked::Cuda => Goal::Cuda,
+            Checked::Nvshmem => Goal::Nvshmem,
+        }
+    }
+}
+
 /// What kernels are written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Host {
@@ -193,8 +215,8 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) needless: bool,
     /// What the program will run on
-    #[arg(long, value_enum, default_value_t = Target::Executor)]
-    pub(crate) target: Target,
+    #[arg(long, value_enum, default_value_t = Checked::Executor)]
+    pub(crate) target: Checked,
     /// What to elaborate.
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,

@@ -1,13 +1,12 @@
 //! `cclc check`: everything except writing, for every program and every combination of parameters.
 
-use super::args::{Check, Elaboration, Target as Goal};
+use super::args::{Check, Elaboration};
 use super::load::{self, Loaded};
-use super::lowering::Lowering;
 use super::report::Reporter;
 use super::settings::{self, Given};
 use super::{Failure, Status, build, fix, sweep};
 use compiler::diagnostic::Diagnostic;
-use compiler::driver::{self, Proof, Target};
+use compiler::driver::{self, Goal, Proof};
 use compiler::elaborate::Settings;
 use compiler::interrupt::Interrupt;
 use compiler::onset;
@@ -83,7 +82,7 @@ fn one(
 ) -> Result<(), Failure> {
     let elaboration = &check.elaboration;
     let sweep = sweep::sweep(&reporter.sources, given, &unit.programs[program], true)?;
-    let target = build::target(elaboration);
+    let (goal, target) = (Goal::from(check.target), build::target(elaboration));
     let proof = build::proof(elaboration, false);
     let mut gathered = sweep::Gathered::default();
     let mut refusals = sweep::Gathered::default();
@@ -92,15 +91,12 @@ fn one(
     for combination in sweep.combinations() {
         let _one = sweep.varies().then(|| phase("with", &combination.text));
         let settings = given.settings(elaboration, combination.parameters.clone());
-        let diagnostics = match check.target {
-            Goal::Executor => {
-                let explain = !sweep.varies();
-                for_executor(unit, program, &settings, (proof, target, explain), interrupt)
-            }
-            Goal::Cuda => {
-                Lowering::KERNELS.reports(unit, program, &settings, (proof, target), interrupt)
-            }
-        };
+        let asked = (proof, target);
+        let (made, mut diagnostics) = goal.check(unit, program, &settings, asked, interrupt);
+        if let Some(made) = made.filter(|_| goal == Goal::Executor && !sweep.varies()) {
+            let ranks = made.ranks.len();
+            onset::explain(unit, program, &settings, target, interrupt, ranks, &mut diagnostics);
+        }
         if interrupt.is_set() {
             break;
         }
@@ -121,15 +117,9 @@ fn one(
     // If nothing is left to check, nothing is shown to be correct.
     let found = if checked == 0 { refusals } else { gathered };
     let mut found = found.finish(sweep.varies());
-    let look =
-        |unit: &Unit, program: ProgramId, settings: &Settings, proof: Proof| match check.target {
-            Goal::Executor => {
-                Lowering::EXECUTOR.reports(unit, program, settings, (proof, target), interrupt)
-            }
-            Goal::Cuda => {
-                Lowering::KERNELS.reports(unit, program, settings, (proof, target), interrupt)
-            }
-        };
+    let look = |unit: &Unit, program: ProgramId, settings: &Settings, proof: Proof| {
+        goal.check(unit, program, settings, (proof, target), interrupt).1
+    };
     let sources = &reporter.sources;
     let subject = Subject { sources, unit, program, settings: &tried, check: &look, interrupt };
     trial::confirm(subject, &mut found);
@@ -173,25 +163,4 @@ fn needless(subject: Subject<'_>) -> (Vec<Diagnostic>, Option<String>) {
         "`{name}`: {changed} of {exchanges} synchronizations can be removed or relaxed{untried}"
     );
     (found, Some(remark))
-}
-
-/// The reports about one program as a plan; `explain` asks for the number of ranks from which on a limit is exceeded.
-fn for_executor(
-    unit: &Unit,
-    program: ProgramId,
-    settings: &Settings,
-    (proof, target, explain): (Proof, Target, bool),
-    interrupt: &Interrupt,
-) -> Vec<Diagnostic> {
-    let asked = (proof, target);
-    let (lowered, mut found) =
-        Lowering::EXECUTOR.lowered(unit, program, settings, asked, interrupt);
-    if let Some(lowered) = lowered {
-        found.extend(driver::limits(&lowered, target));
-        if explain {
-            let ranks = lowered.program().ranks.len();
-            onset::explain(unit, program, settings, target, interrupt, ranks, &mut found);
-        }
-    }
-    found
 }

@@ -52,6 +52,8 @@ program first_two(ranks: int = 3) {
     let run = ends(folder.cclc("build a.ccl --emit cuda=n.cu --target nvshmem"), 1);
     says(&run.stderr, &["E0811", "rank 2 has no thread block", "on all ranks together"]);
     assert!(!folder.path("n.cu").exists());
+    ends(folder.cclc("check a.ccl --target cuda"), 0);
+    assert_eq!(ends(folder.cclc("check a.ccl --target nvshmem"), 1).stderr, run.stderr);
 }
 
 /// On a single rank, nothing is to be gathered: the kernels have no roles, and no table of them, which CUDA refuses.
