@@ -48,7 +48,8 @@ const NETWORKED: &[(&str, i64)] = &[
     ("tests/kernels/handover.ccl", 2),
 ];
 
-/// Programs of the library with several peers in and beyond each node, or with lists of more than eight peers.
+/// Programs of the library with several peers in and beyond each node, with lists of more than eight peers, or with more
+/// ranks than once had room in the arguments of a kernel.
 const CROWDED: &[(&str, i64)] = &[
     ("allgather_nodes_packets", 9),
     ("allgather_allpairs", 11),
@@ -56,11 +57,13 @@ const CROWDED: &[(&str, i64)] = &[
     ("allreduce_packets", 11),
     ("allreduce_packets_one_phase", 11),
     ("reducescatter_packets", 11),
+    ("broadcast_tree", 130),
 ];
 
 /// Programs whose steps become loops, and the numbers of ranks: four nodes of three, rings over several blocks.
 const LOOPING: &[(&str, i64)] = &[
     ("../stdlib/ccl/algorithms/allgather_nodes.ccl", 12),
+    ("../stdlib/ccl/algorithms/allgather_nodes.ccl", 66),
     ("../stdlib/ccl/algorithms/allgather_ring.ccl", 23),
     ("../stdlib/ccl/algorithms/allreduce_nodes.ccl", 12),
     ("../stdlib/ccl/algorithms/allreduce_ring.ccl", 13),

@@ -15,7 +15,7 @@ use super::statement::Kind;
 pub(super) struct Member {
     pub(super) rank: u32,
     pub(super) block: u32,
-    /// Its place among the role's blocks of its rank, not counting copies.
+    /// Its place among the role's blocks of its rank, not counting copies and the blocks of other roles in between.
     pub(super) index: i64,
     /// The number of its copy.
     pub(super) copy: i64,
@@ -29,6 +29,8 @@ pub(super) struct Members {
     pub(super) ranks: i64,
     pub(super) ranks_per_node: i64,
     pub(super) copies: i64,
+    /// How many blocks there are from one of the role's to its next, not counting copies.
+    pub(super) stride: i64,
     /// Turns of the loop in which the numbers occur; 1 outside of loops.
     pub(super) steps: i64,
 }

@@ -130,6 +130,11 @@ fn chunks_with_instances(program: &Program) -> u64 {
     u64::from(program.message_chunks()) * u64::from(copies)
 }
 
+/// How many multicast groups a program has.
+pub(super) fn groups(program: &Program) -> usize {
+    numbered(program).2.len()
+}
+
 /// The number of lanes, every channel's number, and the groups.
 fn numbered(program: &Program) -> (u32, Vec<Vec<u32>>, Vec<Group>) {
     let (count, mut numbers) = lanes(program);

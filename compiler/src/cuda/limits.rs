@@ -9,12 +9,17 @@
 //! - A multicast address leads to one place on all ranks, whatever the size of a message, so a switch is not bound to a
 //!   buffer that begins within another one.
 
-use super::Network;
+use super::{Network, layout};
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::{Buffer, Link, OriginId, Program, RankId};
 
-/// 4 KiB of kernel arguments hold 32 bytes for each rank, and the rest.
-const RANKS: usize = 120;
+/// The bytes of a kernel's arguments: 4 KiB before CUDA 12.1.
+const ARGUMENTS: usize = 32_764;
+
+/// What they hold: the addresses of a rank's memory, that of a group of a switch, and numbers.
+const RANK: usize = 32;
+const GROUP: usize = 8;
+const NUMBERS: usize = 24;
 
 /// The bytes that an access moves at most.
 const WORD: u32 = 16;
@@ -32,8 +37,9 @@ pub fn check(program: &Program, network: Network, sms: u32) -> Vec<Diagnostic> {
     if let Some((rank, _)) = idle.filter(|_| most > 0) {
         found.push(placed(program, no_block(rank)));
     }
-    if program.ranks.len() > RANKS {
-        found.push(placed(program, too_many_ranks(program.ranks.len())));
+    let room = (ARGUMENTS - NUMBERS).saturating_sub(GROUP * layout::groups(program).max(1)) / RANK;
+    if program.ranks.len() > room {
+        found.push(placed(program, too_many_ranks(program.ranks.len(), room)));
     }
     if !program.options.alignment.is_multiple_of(WORD) {
         let mut report = bad_alignment(program.options.alignment);
@@ -85,11 +91,11 @@ fn no_block(rank: RankId) -> Diagnostic {
         .help("build the program for the ranks that take part in it")
 }
 
-fn too_many_ranks(count: usize) -> Diagnostic {
+fn too_many_ranks(count: usize, room: usize) -> Diagnostic {
     let message =
-        format!("the program has {count} ranks; a kernel's arguments have room for {RANKS}");
+        format!("the program has {count} ranks; a kernel's arguments have room for {room}");
     Diagnostic::without_place(Code::E0813, message)
-        .note("kernels reach their peers' memory directly, which only the ranks of a few nodes can")
+        .note("a kernel receives the addresses of every rank's memory, and one for each group of a switch")
         .help("build an execution plan for MSCCL++'s executor instead")
 }
 

@@ -12,7 +12,7 @@ use super::peers::Peers;
 use super::statement::{Kind, Piece, Statement};
 use super::turns::{Turns, turns};
 use crate::interrupt::Interrupt;
-use crate::ir::{OriginId, Program, RankId};
+use crate::ir::{OriginId, Program, RankId, run};
 use std::collections::BTreeMap;
 
 /// A function body, and the blocks that share it.
@@ -169,10 +169,10 @@ fn variables(members: &Members, base: u32, lines: &[Line]) -> Vec<String> {
     let copies = members.copies;
     let is_alone = members.list.iter().all(|member| member.index == 0);
     let shift = if base > 0 { format!("(b.block - {base})") } else { "b.block".to_owned() };
-    let (index, copy) = match (is_alone, copies) {
+    let (index, copy) = match (is_alone, copies * members.stride) {
         (true, _) => ("0".to_owned(), shift),
         (false, 1) => (shift, "0".to_owned()),
-        (false, _) => (format!("{shift} / {copies}"), format!("{shift} % {copies}")),
+        (false, each) => (format!("{shift} / {each}"), format!("{shift} % {copies}")),
     };
     let constant = |name: &str, value: &str| format!("const uint32_t {name} = {};", plain(value));
     let mut variables = Vec::new();
@@ -199,17 +199,26 @@ fn plain(text: &str) -> &str {
 
 fn members(program: &Program, group: &Group, base: u32) -> Members {
     let copies = i64::from(program.instances_done.max(1));
+    let place = |block: u32| i64::from(block - base);
+    let own = group.numbers().min() == Some(base);
+    let stride = if own { stride(group.numbers().map(|block| place(block) / copies)) } else { 1 };
     let list = group.blocks.iter().map(|(rank, block, _)| {
-        let place = i64::from(block - base);
-        Member { rank: rank.0, block: *block, index: place / copies, copy: place % copies, step: 0 }
+        let (index, copy) = (place(*block) / copies / stride, place(*block) % copies);
+        Member { rank: rank.0, block: *block, index, copy, step: 0 }
     });
     Members {
         list: list.collect(),
         ranks: program.ranks.len() as i64,
         ranks_per_node: i64::from(program.ranks_per_node),
         copies,
+        stride,
         steps: 1,
     }
+}
+
+/// How far apart a role's blocks are, if always as far as that or a multiple of it.
+fn stride(places: impl Iterator<Item = i64>) -> i64 {
+    places.fold(0, |common, place| run::gcd(common, place as u64)).max(1) as i64
 }
 
 struct Writer<'a> {

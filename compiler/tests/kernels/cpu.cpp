@@ -19,8 +19,9 @@ std::atomic<double> waiting_limit{20};
 
 // The launches that each rank has begun, and of whom its blocks have heard in the one that runs, a bit for each rank. A
 // relaxed signal tells no more than that its sender has begun, and who had when it was sent.
-std::atomic<unsigned> begun[64];
-std::atomic<uint64_t> known[64];
+constexpr unsigned most_ranks = 256;
+std::atomic<unsigned> begun[most_ranks];
+std::atomic<uint64_t> known[most_ranks][most_ranks / 64];
 
 // Threads of one block that meet.
 struct Meeting {
@@ -63,7 +64,10 @@ struct Stream {
     }
 };
 
-Stream *make_stream(unsigned rank, unsigned threads) { return new Stream(rank, threads); }
+Stream *make_stream(unsigned rank, unsigned threads) {
+    if (rank >= most_ranks) abort();
+    return new Stream(rank, threads);
+}
 
 void settle(Stream *stream) {
     std::unique_lock<std::mutex> lock(stream->mutex);
@@ -88,7 +92,10 @@ extern "C" int ccl_cpu_launch(void (*kernel)(const void *), const void *argument
             for (unsigned thread = 0; thread < stream->threads; ++thread)
                 stream->running.emplace_back(&Stream::work, stream, block, thread);
     }
-    known[stream->rank].store(uint64_t{1} << stream->rank, std::memory_order_relaxed);
+    for (unsigned word = 0; word < most_ranks / 64; ++word) {
+        const uint64_t own = stream->rank / 64 == word ? uint64_t{1} << stream->rank % 64 : 0;
+        known[stream->rank][word].store(own, std::memory_order_relaxed);
+    }
     begun[stream->rank].fetch_add(1, std::memory_order_release);
     stream->kernel = kernel;
     stream->arguments.assign((const char *)arguments, (const char *)arguments + bytes);
@@ -134,8 +141,10 @@ extern "C" void ccl_cpu_meet(void) {
 }
 
 extern "C" void ccl_cpu_heard(unsigned rank, unsigned from) {
-    const uint64_t news = known[from].load(std::memory_order_relaxed);
-    known[rank].fetch_or(news, std::memory_order_relaxed);
-    for (unsigned r = 0; r < 64; ++r)
-        if (news >> r & 1) (void)begun[r].load(std::memory_order_acquire);
+    for (unsigned word = 0; word < most_ranks / 64; ++word) {
+        const uint64_t news = known[from][word].load(std::memory_order_relaxed);
+        known[rank][word].fetch_or(news, std::memory_order_relaxed);
+        for (unsigned bit = 0; bit < 64; ++bit)
+            if (news >> bit & 1) (void)begun[64 * word + bit].load(std::memory_order_acquire);
+    }
 }

@@ -86,7 +86,7 @@ fn members(ranks: u32, (first, blocks): (i64, i64), copies: i64, steps: i64) -> 
         }
     }
     let ranks = i64::from(ranks);
-    let all = Members { list, ranks, ranks_per_node: ranks.min(2), copies, steps: 1 };
+    let all = Members { list, ranks, ranks_per_node: ranks.min(2), copies, stride: 1, steps: 1 };
     if steps > 1 { all.in_loop(steps as usize) } else { all }
 }
 

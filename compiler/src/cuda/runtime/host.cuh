@@ -57,6 +57,9 @@ inline int blocks_at_once(const void *kernel, int device, int threads) {
     return sms * each;
 }
 template <class P> bool launch_kernel(const void *kernel, const Arguments<P> &arguments, unsigned blocks, void *stream) {
+#if __CUDACC_VER_MAJOR__ < 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ < 1)
+    static_assert(sizeof(arguments) <= 4096, "before CUDA 12.1, a kernel's arguments have no room for so many ranks");
+#endif
     void *list[] = {const_cast<Arguments<P> *>(&arguments)};
 #if defined(CCL_NVSHMEM)
     return nvshmemx_collective_launch(kernel, dim3(blocks), dim3(P::threads), list, 0, (cudaStream_t)stream) == 0;

@@ -52,7 +52,7 @@ inline thread_local ccl_cpu_thread ccl_cpu_self;
 // The memory behind a multicast address; aligned as such an address must be.
 struct alignas(16) ccl_cpu_group {
     uint32_t count;
-    char *members[64];
+    char *members[1024];
 };
 #endif
 
