@@ -203,7 +203,8 @@ impl BuildInput {
         self.proved = proof != Proof::Skipped && driver::is_proved(&diagnostics);
         let check =
             |unit: &Unit, program: ProgramId, settings: &elaborate::Settings, proof: Proof| {
-                lowering.reports(unit, program, settings, (proof, self.target), &interrupt)
+                let asked = (proof, self.target);
+                lowering.goal.check(unit, program, settings, asked, &interrupt).1
             };
         let subject = Subject {
             sources: &reporter.sources,

@@ -1,7 +1,7 @@
 //! How a program gets its final form, for each kind of output.
 
 use compiler::diagnostic::Diagnostic;
-use compiler::driver::{self, Kernels, Lowered, Proof, Target};
+use compiler::driver::{self, Goal, Kernels, Lowered, Proof, Target};
 use compiler::elaborate::Settings;
 use compiler::interrupt::Interrupt;
 use compiler::resolve::program::{ProgramId, Unit};
@@ -11,6 +11,8 @@ type Lower<T> = fn(&Unit, ProgramId, &Settings, Proof, &Interrupt) -> (Option<T>
 
 /// How a program gets its final form `T`, and the check that this form is within the limits of what runs it.
 pub(crate) struct Lowering<T> {
+    /// What it is for.
+    pub(super) goal: Goal,
     lower: Lower<T>,
     pub(super) limits: fn(&T, Target) -> Vec<Diagnostic>,
     /// How many ranks a program has; none if reports about limits do not say from how many ranks on they are exceeded.
@@ -20,6 +22,7 @@ pub(crate) struct Lowering<T> {
 impl Lowering<Lowered> {
     /// For MSCCL++'s executor.
     pub(crate) const EXECUTOR: Self = Lowering {
+        goal: Goal::Executor,
         lower: driver::lower,
         limits: driver::limits,
         ranks: |lowered| Some(lowered.program().ranks.len()),
@@ -29,6 +32,7 @@ impl Lowering<Lowered> {
 impl Lowering<Kernels> {
     /// For kernels whose ports are mapped memory.
     pub(crate) const KERNELS: Self = Lowering {
+        goal: Goal::Cuda,
         lower: driver::lower_to_kernels,
         limits: driver::kernel_limits,
         ranks: |_| None,
@@ -36,6 +40,7 @@ impl Lowering<Kernels> {
 
     /// For kernels whose ports use NVSHMEM.
     pub(crate) const NVSHMEM: Self = Lowering {
+        goal: Goal::Nvshmem,
         lower: driver::lower_to_nvshmem,
         limits: driver::kernel_limits,
         ranks: |_| None,
@@ -54,20 +59,5 @@ impl<T> Lowering<T> {
     ) -> (Option<T>, Vec<Diagnostic>) {
         let (lowered, found) = (self.lower)(unit, program, settings, proof, interrupt);
         (lowered, target.graded_if_lacking(found))
-    }
-
-    /// All reports about a program with these settings, including those about limits.
-    pub(crate) fn reports(
-        &self,
-        unit: &Unit,
-        program: ProgramId,
-        settings: &Settings,
-        (proof, target): (Proof, Target),
-        interrupt: &Interrupt,
-    ) -> Vec<Diagnostic> {
-        let (lowered, mut found) =
-            self.lowered(unit, program, settings, (proof, target), interrupt);
-        found.extend(lowered.iter().flat_map(|lowered| (self.limits)(lowered, target)));
-        found
     }
 }

@@ -660,6 +660,20 @@ fn the_upper_end_in_a_plan_is_that_of_the_largest_input() {
     says(&ends(folder.cclc("run a.json --size 65KiB"), 2).stderr, &["from 1KiB to 64KiB"]);
 }
 
+/// Where sizes fit no collective of that name, those of the first rank and of one that differs from it are shown.
+#[test]
+fn ranks_of_different_sizes_are_both_shown() {
+    let folder = Folder::with("a.ccl", UNEVEN);
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    folder.write("b.json", &folder.read("a.json").replace("\"alltoallv\"", "\"alltoall\""));
+    let said = ends(folder.cclc("verify b.json"), 0).stderr;
+    for sizes in
+        ["rank 0 has 4 chunks of input and 2 chunks", "rank 1 has 2 chunks of input and 4 chunks"]
+    {
+        says(&said, &["N0901", sizes]);
+    }
+}
+
 /// Several plans can be verified at once, so a report about the whole of a plan says of which.
 #[test]
 fn what_is_wrong_with_a_whole_plan_names_it() {
