@@ -105,6 +105,8 @@ pub struct Kernels {
     network: Network,
     /// Whether launches may follow each other whatever the sizes of their messages.
     any_size: bool,
+    /// Whether they are to be a native algorithm of MSCCL++.
+    is_native: bool,
 }
 
 impl Kernels {
@@ -156,6 +158,18 @@ pub fn lower_to_nvshmem(
     (program.map(|passed| passed.kernels(Network::Nvshmem)), diagnostics)
 }
 
+/// The same for kernels that are to be a native algorithm of MSCCL++.
+pub fn lower_to_native(
+    unit: &program::Unit,
+    program: program::ProgramId,
+    settings: &Settings,
+    proof: Proof,
+    interrupt: &Interrupt,
+) -> (Option<Kernels>, Vec<Diagnostic>) {
+    let (kernels, diagnostics) = lower_to_kernels(unit, program, settings, proof, interrupt);
+    (kernels.map(|kernels| Kernels { is_native: true, ..kernels }), diagnostics)
+}
+
 /// What a program is lowered to.
 struct Form<'p> {
     passes: &'p dyn Fn(ir::Program) -> ir::Program,
@@ -173,7 +187,7 @@ struct Passed {
 impl Passed {
     fn kernels(self, network: Network) -> Kernels {
         let Passed { program, any_size } = self;
-        Kernels { program, network, any_size }
+        Kernels { program, network, any_size, is_native: false }
     }
 }
 
@@ -347,8 +361,14 @@ pub fn map(lowered: &Lowered, sources: &SourceMap) -> Map {
 /// Reports the limits of kernels that a lowered program exceeds.
 #[must_use]
 pub fn kernel_limits(kernels: &Kernels, target: Target) -> Vec<Diagnostic> {
-    let program = replicate::replicate(kernels.program.clone());
-    target.graded(cuda::limits::check(&program, kernels.network, target.sms))
+    exceeded(kernels, &replicate::replicate(kernels.program.clone()), target)
+}
+
+/// The same, of the program with all its copies.
+fn exceeded(kernels: &Kernels, program: &ir::Program, target: Target) -> Vec<Diagnostic> {
+    let mut found = target.graded(cuda::limits::check(program, kernels.network, target.sms));
+    found.extend(cuda::mscclpp::lacking(program).filter(|_| kernels.is_native));
+    found
 }
 
 /// The CUDA source of a lowered program, if its target can run it and writing was not interrupted, and the reports
@@ -364,7 +384,7 @@ pub fn write_cuda(
     let mut writing = phase("write kernels", name);
     writing.count("operations", || operations(&kernels.program));
     let program = replicate::replicate(kernels.program.clone());
-    let found = target.graded(cuda::limits::check(&program, kernels.network, target.sms));
+    let found = exceeded(kernels, &program, target);
     let write = || {
         let Kernels { network, any_size, .. } = *kernels;
         cuda::write(&program, (network, any_size), name, sources, interrupt)
@@ -373,12 +393,10 @@ pub fn write_cuda(
     (files, found)
 }
 
-/// Kernels as a native algorithm of MSCCL++, in addition to the files that
-/// [`write_cuda`] gives; none if they cannot be one.
+/// Kernels of [`lower_to_native`] as a native algorithm of MSCCL++, in addition to the files that [`write_cuda`] gives.
 #[must_use]
-pub fn write_native(kernels: &Kernels, files: &cuda::Files, name: &str) -> Option<String> {
-    let fits = cuda::mscclpp::fits(&kernels.program);
-    fits.then(|| cuda::mscclpp::write(&kernels.program, files, name))
+pub fn write_native(kernels: &Kernels, files: &cuda::Files, name: &str) -> String {
+    cuda::mscclpp::write(&kernels.program, files, name)
 }
 
 /// Checks a plan, whoever made it. Arguments of its collective that are not

@@ -13,8 +13,12 @@ use std::collections::BTreeMap;
 pub const KNOWN: [&str; 5] = ["parameters", "target", "sms", "maxOperations", "messageBytes"];
 
 /// The values of `target`, as on the command line.
-const GOALS: [(&str, Goal); 3] =
-    [("executor", Goal::Executor), ("cuda", Goal::Cuda), ("nvshmem", Goal::Nvshmem)];
+const GOALS: [(&str, Goal); 4] = [
+    ("executor", Goal::Executor),
+    ("cuda", Goal::Cuda),
+    ("nvshmem", Goal::Nvshmem),
+    ("mscclpp", Goal::Mscclpp),
+];
 
 /// Keys of the same section that clients use themselves.
 pub const CLIENTS: [&str; 4] = ["server", "compiler", "verifyPlans", "trace"];

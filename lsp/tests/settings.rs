@@ -82,9 +82,12 @@ fn programs_are_checked_for_the_target_of_the_settings() {
     client.initialize_with(None, json!({}), json!({"parameters": {"ranks": 24}}));
     client.open(URI, GATHER);
     assert_eq!(Client::codes(&client.settled(URI, 1)), ["E0802", "E0803"]);
-    for (target, codes) in
-        [("cuda", vec![]), ("executor", vec!["E0802", "E0803"]), ("nvshmem", vec![])]
-    {
+    for (target, codes) in [
+        ("cuda", vec![]),
+        ("executor", vec!["E0802", "E0803"]),
+        ("nvshmem", vec![]),
+        ("mscclpp", vec![]),
+    ] {
         configure(&mut client, json!({"ccl": {"target": target}}));
         assert_eq!(Client::codes(&client.settled(URI, 1)), codes, "{target}");
     }
@@ -92,7 +95,7 @@ fn programs_are_checked_for_the_target_of_the_settings() {
     let wrong = message(&mut client);
     assert_eq!(
         wrong,
-        "ccl settings: `target` is `\"gpu\"`; expected one of `\"executor\"`, `\"cuda\"`, `\"nvshmem\"`"
+        "ccl settings: `target` is `\"gpu\"`; expected one of `\"executor\"`, `\"cuda\"`, `\"nvshmem\"`, `\"mscclpp\"`"
     );
     client.finish();
 }

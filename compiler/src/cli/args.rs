@@ -177,6 +177,9 @@ pub(crate) enum Checked {
     Cuda,
     /// Generated CUDA kernels whose ports use NVSHMEM
     Nvshmem,
+    /// Generated CUDA kernels, as a native algorithm of MSCCL++ 0.9
+    #[value(name = "mscclpp@0.9", alias = "mscclpp")]
+    Mscclpp,
 }
 
 impl From<Checked> for Goal {
@@ -185,6 +188,7 @@ impl From<Checked> for Goal {
             Checked::Executor => Goal::Executor,
             Checked::Cuda => Goal::Cuda,
             Checked::Nvshmem => Goal::Nvshmem,
+            Checked::Mscclpp => Goal::Mscclpp,
         }
     }
 }

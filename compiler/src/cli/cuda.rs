@@ -8,7 +8,7 @@ use super::report::Reporter;
 use super::{Failure, output};
 use compiler::cuda::mscclpp::module;
 use compiler::cuda::{DEVICE_HEADER, Files};
-use compiler::driver::{self, Kernels};
+use compiler::driver;
 use std::path::{Path, PathBuf};
 
 /// Writes a program's kernels and returns the path of their source; none if something is wrong with
@@ -21,8 +21,9 @@ pub(crate) fn write(
 ) -> Result<Option<PathBuf>, Failure> {
     let proof = build::proof(&args.elaboration, args.unproved);
     let lowering = match args.target {
-        Host::Cuda | Host::Mscclpp => Lowering::KERNELS,
+        Host::Cuda => Lowering::KERNELS,
         Host::Nvshmem => Lowering::NVSHMEM,
+        Host::Mscclpp => Lowering::NATIVE,
     };
     let Some(kernels) = input.lowered(reporter, proof, &lowering) else {
         return Ok(None);
@@ -40,20 +41,11 @@ pub(crate) fn write(
     let broken = reporter.add_new(reports);
     let Some(files) = files.filter(|_| !broken) else { return Ok(None) };
     if args.target == Host::Mscclpp {
-        write_native(&path, &name, &kernels, &files)?;
+        let native = driver::write_native(&kernels, &files, &name);
+        output::write_text(&path.with_file_name(format!("{}.cu", module(&name))), &native)?;
     }
     write_files(&path, &files)?;
     Ok(Some(path))
-}
-
-fn write_native(path: &Path, name: &str, kernels: &Kernels, files: &Files) -> Result<(), Failure> {
-    let native = driver::write_native(kernels, files, name).ok_or_else(|| {
-        Failure::Usage(
-            "`--target mscclpp`: MSCCL++ gives its algorithms no addresses for switch channels, which the program uses"
-                .to_owned(),
-        )
-    })?;
-    output::write_text(&path.with_file_name(format!("{}.cu", module(name))), &native)
 }
 
 fn write_files(path: &Path, files: &Files) -> Result<(), Failure> {

@@ -45,6 +45,14 @@ impl Lowering<Kernels> {
         limits: driver::kernel_limits,
         ranks: |_| None,
     };
+
+    /// For kernels that are a native algorithm of MSCCL++.
+    pub(crate) const NATIVE: Self = Lowering {
+        goal: Goal::Mscclpp,
+        lower: driver::lower_to_native,
+        limits: driver::kernel_limits,
+        ranks: |_| None,
+    };
 }
 
 impl<T> Lowering<T> {

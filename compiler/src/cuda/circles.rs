@@ -5,7 +5,7 @@
 //! block's determine how far away those ranks are.
 
 use super::features::{Feature, sum};
-use super::formula::{Member, Members};
+use super::members::{Member, Members};
 use super::peers::{About, Peers};
 use std::collections::BTreeSet;
 
@@ -30,8 +30,9 @@ impl Line {
     }
 
     fn text(&self) -> String {
-        let names = ["index", "step"].map(|name| Feature::new(name, Vec::new()));
-        sum(&names.each_ref(), &[self.index, self.step], self.begin)
+        let index = Feature::new("index", |member| member.index);
+        let step = Feature::new("step", |member| member.step);
+        sum(&[&index, &step], &[self.index, self.step], self.begin)
     }
 }
 
@@ -57,7 +58,8 @@ impl Members {
         let of = |place| {
             let own = (!self.is_even(place)).then(|| self.counts((circles, kinds), place, values));
             let about = |count: &Count| {
-                self.about(count.peers, count.about, self.number(place, count.numbers)?)
+                let number = self.number(place, count.numbers)?;
+                Some(about_peer(count.peers, count.about, &number))
             };
             let counts = own.as_ref().unwrap_or(&even);
             counts.iter().filter_map(about).collect::<Vec<Feature>>()
@@ -67,33 +69,19 @@ impl Members {
 
     /// What is known about the peer whose number is the block's place.
     pub(super) fn of_own_peer(&self, circles: &[Peers], kinds: &[About]) -> Vec<Feature> {
-        let about = |(peers, about)| self.about(peers, about, self.index());
-        each(circles, kinds).filter_map(about).collect()
-    }
-
-    /// For each block, something about its peer with this number.
-    pub(super) fn about(&self, peers: Peers, about: About, number: Feature) -> Option<Feature> {
-        let value = |(member, number): (&Member, &i64)| {
-            let rank = i64::from(member.rank);
-            peers.has(rank, *number).then(|| peers.about(about, rank, *number))
-        };
-        let values = self.list.iter().zip(&number.values).map(value).collect::<Option<_>>()?;
-        let variable = peers.variable().filter(|_| number.text == "index");
-        let peer = variable.map_or_else(|| peers.call(&number.text), str::to_owned);
-        Some(Feature { text: peers.text(about, &peer), values, stepped: number.stepped })
+        let about = |(peers, about)| about_peer(peers, about, &self.index());
+        each(circles, kinds).map(about).collect()
     }
 
     /// The number of a peer: at a fixed distance from a place, and further away with each step.
     fn number(&self, place: &Feature, (first, change): (i64, i64)) -> Option<Feature> {
-        let begin = first - place.values.first()?;
-        let number = |(member, place): (&Member, &i64)| place + begin + change * member.step;
-        let step = Feature::new("step", Vec::new());
+        let begin = first - place.at(self.list.first()?)?;
+        let step = Feature::new("step", |member| member.step);
         let factors = [i64::from(place.text != "0"), change];
-        Some(Feature {
-            text: sum(&[place, &step], &factors, begin),
-            values: self.list.iter().zip(&place.values).map(number).collect(),
-            stepped: change != 0,
-        })
+        let text = sum(&[place, &step], &factors, begin);
+        let place = place.values();
+        let number = move |member: &Member| Some(place(member)? + begin + change * member.step);
+        Some(Feature::partial(text, change != 0, number))
     }
 
     /// The peers such that the values may be multiples of something about them, with their
@@ -125,19 +113,16 @@ impl Members {
         let Some(first) = self.list.first() else { return Vec::new() };
         let is_there =
             |one: &Member| (one.index, one.copy, one.step) == (first.index, first.copy, step);
-        let all = self.list.iter().zip(&place.values).zip(values);
-        let rows = all.filter(|((one, _), _)| is_there(one));
-        rows.map(|((one, place), value)| Row {
-            rank: i64::from(one.rank),
-            place: *place,
-            value: *value,
-        })
-        .collect()
+        let rows = self.list.iter().zip(values).filter(|(one, _)| is_there(one));
+        let row = |(one, value): (&Member, &i64)| {
+            Some(Row { rank: i64::from(one.rank), place: place.at(one)?, value: *value })
+        };
+        rows.filter_map(row).collect()
     }
 
     /// Whether a place is the same for the first block of each rank.
     fn is_even(&self, place: &Feature) -> bool {
-        let rows = self.rows(0, place, &place.values);
+        let rows = self.rows(0, place, &vec![0; self.list.len()]);
         rows.windows(2).all(|two| matches!(two, [one, next] if one.place == next.place))
     }
 
@@ -204,16 +189,17 @@ impl Members {
 
     /// The rank at this distance ahead, and its place.
     fn ahead_in(&self, circle: Peers, line: Line) -> [Feature; 2] {
-        let place = |member: &Member| {
+        let place = move |member: &Member| {
             (circle.place(i64::from(member.rank)) + line.at(member)).rem_euclid(circle.size())
         };
-        let places: Vec<i64> = self.list.iter().map(place).collect();
-        let rank = |(member, place): (&Member, &i64)| circle.at(i64::from(member.rank), *place);
-        let ranks = self.list.iter().zip(&places).map(rank).collect();
+        let rank = move |member: &Member| circle.at(i64::from(member.rank), place(member));
         let text = self.ahead_or_behind(circle, &line);
         let stepped = line.step != 0;
-        let place = circle.text(About::Place, &text);
-        [Feature { text, values: ranks, stepped }, Feature { text: place, values: places, stepped }]
+        let place_text = circle.text(About::Place, &text);
+        [
+            Feature::partial(text, stepped, move |member| Some(rank(member))),
+            Feature::partial(place_text, stepped, move |member| Some(place(member))),
+        ]
     }
 
     /// The call that gives the rank; a rank that is nearer the other way around is given as one behind.
@@ -255,6 +241,17 @@ fn number(peers: Peers, about: About, multiple: i64, rows: &[Row]) -> Option<i64
     let on_all = |number: &i64| rows.iter().all(|row| is(*number, row));
     let on_first = |number: &i64| peers.is_ascending() && is(*number, first);
     peers.numbers().find(on_all).or_else(|| peers.numbers().find(on_first))
+}
+
+/// For each block, something about its peer with this number.
+pub(super) fn about_peer(peers: Peers, about: About, number: &Feature) -> Feature {
+    let variable = peers.variable().filter(|_| number.text == "index");
+    let peer = variable.map_or_else(|| peers.call(&number.text), str::to_owned);
+    let of = number.values();
+    Feature::partial(peers.text(about, &peer), number.stepped, move |member| {
+        let (rank, number) = (i64::from(member.rank), of(member)?);
+        peers.has(rank, number).then(|| peers.about(about, rank, number))
+    })
 }
 
 /// Each kind for each circle.

@@ -1,32 +1,57 @@
 //! What a kernel can compute about a block that shares its body with others.
 //!
 //! In: the blocks, and one number of each, which shows how far away to look. Out: features of the block: its
-//! rank, its place among the blocks, its peers, ranks ahead, its node. Each has the value that it has for
-//! every block, and the expression that computes it.
+//! rank, its place among the blocks, its peers, ranks ahead, its node. Each says which value it has for a
+//! block, and by which expression.
 
-use super::formula::{Member, Members};
+use super::members::{Member, Members};
 use super::peers::{About, Peers};
 use super::statement::Kind;
 use std::collections::BTreeSet;
+use std::rc::Rc;
+
+/// What a feature's value is for a block; none for a block that does not have the feature.
+type Value = dyn Fn(&Member) -> Option<i64>;
 
 /// Something that the kernel can compute about a block.
 pub(super) struct Feature {
     pub(super) text: String,
-    pub(super) values: Vec<i64>,
     /// Whether it contains the step of a loop.
     pub(super) stepped: bool,
+    /// Most features turn out wrong after a few blocks, so their values are computed when they are asked for.
+    of: Rc<Value>,
 }
 
 impl Feature {
-    pub(super) fn new(text: impl Into<String>, values: Vec<i64>) -> Feature {
-        Feature { text: text.into(), values, stepped: false }
+    /// A feature that every block has, without the step of a loop.
+    pub(super) fn new(text: impl Into<String>, of: impl Fn(&Member) -> i64 + 'static) -> Feature {
+        Feature::partial(text.into(), false, move |member| Some(of(member)))
+    }
+
+    /// A feature that some blocks may not have.
+    pub(super) fn partial(
+        text: String,
+        stepped: bool,
+        of: impl Fn(&Member) -> Option<i64> + 'static,
+    ) -> Feature {
+        Feature { text, stepped, of: Rc::new(of) }
+    }
+
+    pub(super) fn at(&self, member: &Member) -> Option<i64> {
+        (self.of)(member)
+    }
+
+    /// What gives its values, for a feature that is made of this one.
+    pub(super) fn values(&self) -> impl Fn(&Member) -> Option<i64> + 'static {
+        let of = Rc::clone(&self.of);
+        move |member| of(member)
     }
 
     /// This plus a constant.
     pub(super) fn further(&self, more: i64) -> Feature {
-        let values = self.values.iter().map(|value| value + more).collect();
-        let factor = i64::from(self.text != "0");
-        Feature { text: sum(&[self], &[factor], more), values, stepped: self.stepped }
+        let text = sum(&[self], &[i64::from(self.text != "0")], more);
+        let of = self.values();
+        Feature::partial(text, self.stepped, move |member| Some(of(member)? + more))
     }
 }
 
@@ -68,26 +93,23 @@ impl Members {
     }
 
     pub(super) fn nothing(&self) -> Feature {
-        Feature::new("0", vec![0; self.list.len()])
+        Feature::new("0", |_| 0)
     }
 
     pub(super) fn rank(&self) -> Feature {
-        Feature::new("b.rank", self.list.iter().map(|member| i64::from(member.rank)).collect())
+        Feature::new("b.rank", |member| i64::from(member.rank))
     }
 
     pub(super) fn index(&self) -> Feature {
-        Feature::new("index", self.list.iter().map(|member| member.index).collect())
+        Feature::new("index", |member| member.index)
     }
 
     /// The rank's node, and the rank's place in it.
     pub(super) fn node(&self) -> (Feature, Feature) {
         let each = self.ranks_per_node.max(1);
-        let of = |f: &dyn Fn(i64) -> i64| {
-            self.list.iter().map(|member| f(i64::from(member.rank))).collect()
-        };
         (
-            Feature::new("b.node()", of(&|rank| rank / each)),
-            Feature::new("b.local()", of(&|rank| rank % each)),
+            Feature::new("b.node()", move |member| i64::from(member.rank) / each),
+            Feature::new("b.local()", move |member| i64::from(member.rank) % each),
         )
     }
 
@@ -115,21 +137,18 @@ impl Members {
     ) -> impl Iterator<Item = Feature> {
         let widths = widths.filter(|width| *width > 1);
         widths.flat_map(|width| {
-            let of = |text: &str, value: fn(i64, i64) -> i64| {
-                let values = self.list.iter().map(|member| value(member.index, width));
-                Feature::new(format!("index {text} {width}"), values.collect())
-            };
-            [of("/", |index, width| index / width), of("%", |index, width| index % width)]
+            [
+                Feature::new(format!("index / {width}"), move |member| member.index / width),
+                Feature::new(format!("index % {width}"), move |member| member.index % width),
+            ]
         })
     }
 
     /// The rank whose number differs in some bits, given by the first value: the partner in recursive doubling.
     fn flipped(&self, values: &[i64]) -> Option<Feature> {
         let bits = i64::from(self.list.first()?.rank) ^ values.first()?;
-        let value = |member: &Member| i64::from(member.rank) ^ bits;
-        (bits > 0).then(|| {
-            Feature::new(format!("b.flipped({bits})"), self.list.iter().map(value).collect())
-        })
+        let value = move |member: &Member| i64::from(member.rank) ^ bits;
+        (bits > 0).then(|| Feature::new(format!("b.flipped({bits})"), value))
     }
 
     /// The rank, or the rank minus one, divided by a power of two: groups of that many ranks, and parents in a tree.
@@ -138,8 +157,8 @@ impl Members {
         let has_root = self.list.iter().any(|member| member.rank == 0);
         powers.take_while(|power| *power < self.ranks).flat_map(move |power| {
             let of = |text: &str, less: i64| {
-                let values = self.list.iter().map(|member| (i64::from(member.rank) - less) / power);
-                Feature::new(format!("{text} / {power}"), values.collect())
+                let value = move |member: &Member| (i64::from(member.rank) - less) / power;
+                Feature::new(format!("{text} / {power}"), value)
             };
             let before = (!has_root).then(|| of("(b.rank - 1)", 1));
             std::iter::once(of("b.rank", 0)).chain(before)

@@ -6,45 +6,12 @@
 //! against every number, and the shortest one is taken.
 
 use super::features::{Feature, sum};
+use super::members::{Member, Members};
 use super::names;
 use super::peers::{About, Peers};
 use super::statement::Kind;
 
-/// One of the blocks that share a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Member {
-    pub(super) rank: u32,
-    pub(super) block: u32,
-    /// Its place among the role's blocks of its rank, not counting copies and the blocks of other roles in between.
-    pub(super) index: i64,
-    /// The number of its copy.
-    pub(super) copy: i64,
-    /// The turn of a loop that it is in.
-    pub(super) step: i64,
-}
-
-/// The blocks that share a body, and numbers that are the same for all blocks of the program.
-pub(super) struct Members {
-    pub(super) list: Vec<Member>,
-    pub(super) ranks: i64,
-    pub(super) ranks_per_node: i64,
-    pub(super) copies: i64,
-    /// How many blocks there are from one of the role's to its next, not counting copies.
-    pub(super) stride: i64,
-    /// Turns of the loop in which the numbers occur; 1 outside of loops.
-    pub(super) steps: i64,
-}
-
 impl Members {
-    /// The blocks in each turn of a loop: all turns of the first block, then all turns of the next.
-    pub(super) fn in_loop(&self, steps: usize) -> Members {
-        let turns = |member: &Member| {
-            let member = *member;
-            (0..steps as i64).map(move |step| Member { step, ..member })
-        };
-        Members { list: self.list.iter().flat_map(turns).collect(), steps: steps as i64, ..*self }
-    }
-
     /// The numbers as one expression, if there is one.
     pub(super) fn formula(&self, kind: Kind, values: &[i64]) -> Option<String> {
         let first = *values.first()?;
@@ -207,32 +174,60 @@ impl Members {
     /// A multiple of each feature, multiples of the copy and the step, and a constant, if that gives
     /// all numbers. A rank must be a feature itself.
     pub(super) fn fit(&self, features: &[&Feature], kind: Kind, values: &[i64]) -> Option<String> {
-        let column = |name: &str, of: fn(&Member) -> i64| {
-            Feature::new(name, self.list.iter().map(of).collect())
-        };
         let has_step = self.steps > 1 && !features.iter().any(|feature| feature.stepped);
         // A number that no block has another value of would be compared, for every feature, with that of all blocks.
-        let copy = (self.copies > 1).then(|| column("copy", |member| member.copy));
-        let step = has_step.then(|| column("step", |member| member.step));
+        let copy = (self.copies > 1).then(|| Feature::new("copy", |member| member.copy));
+        let step = has_step.then(|| Feature::new("step", |member| member.step));
         let more = [copy.as_ref(), step.as_ref()];
         let all: Vec<&Feature> =
             features.iter().copied().chain(more.into_iter().flatten()).collect();
-        let factors: Vec<i64> =
-            (0..all.len()).map(|k| factor(&all, k, values)).collect::<Option<_>>()?;
-        let product = |row: usize| -> i64 {
-            let value = |feature: &&Feature| feature.values.get(row).copied().unwrap_or(0);
-            all.iter().zip(&factors).map(|(feature, factor)| value(feature) * factor).sum()
-        };
-        let constant = values.first()? - product(0);
-        if !values.iter().enumerate().all(|(row, value)| product(row) + constant == *value) {
-            return None;
-        }
+        let rows = || self.list.iter().zip(values.iter().copied());
+        let some = self.sample.iter();
+        let some = || some.clone().filter_map(|at| Some((self.list.get(*at)?, *values.get(*at)?)));
+        let (factors, constant) = fit_rows(&all, some).and_then(|_| fit_rows(&all, rows))?;
         let plain = factors.iter().take(features.len()).all(|factor| *factor == 1) && constant == 0;
         if factors.iter().any(|factor| *factor < 0) || (kind == Kind::Rank && !plain) {
             return None;
         }
         Some(sum(&all, &factors, constant))
     }
+}
+
+/// By which factors the features, and by which constant their sum, give the numbers of all these blocks.
+fn fit_rows<'a, Rows>(features: &[&Feature], rows: impl Fn() -> Rows) -> Option<(Vec<i64>, i64)>
+where
+    Rows: Iterator<Item = (&'a Member, i64)>,
+{
+    let factors: Vec<i64> =
+        (0..features.len()).map(|k| factor(features, k, rows())).collect::<Option<_>>()?;
+    let sum = |member: &Member| -> Option<i64> {
+        let parts = features.iter().zip(&factors);
+        parts.map(|(feature, factor)| Some(feature.at(member)? * factor)).sum()
+    };
+    let (first, value) = rows().next()?;
+    let constant = value - sum(first)?;
+    let is_right = |(member, value)| sum(member).is_some_and(|sum| sum + constant == value);
+    rows().all(is_right).then_some((factors, constant))
+}
+
+/// By which factor the numbers change with one feature while all others stay the same; 0 if no two blocks show it.
+fn factor<'a>(
+    features: &[&Feature],
+    which: usize,
+    mut rows: impl Iterator<Item = (&'a Member, i64)>,
+) -> Option<i64> {
+    let (first, value) = rows.next()?;
+    let own = features.get(which)?;
+    let begin = own.at(first)?;
+    let firsts: Vec<Option<i64>> = features.iter().map(|feature| feature.at(first)).collect();
+    let differs = |(member, _): &(&Member, i64)| {
+        let mut others = features.iter().zip(&firsts).enumerate().filter(|(k, _)| *k != which);
+        own.at(member) != Some(begin)
+            && others.all(|(_, (other, first))| other.at(member) == *first)
+    };
+    let Some((member, next)) = rows.find(differs) else { return Some(0) };
+    let (change, distance) = (next - value, own.at(member)? - begin);
+    (change % distance == 0).then(|| change / distance)
 }
 
 /// An expression as a term of a sum or difference.
@@ -255,17 +250,6 @@ fn scale(list: &[u32], known: impl Fn(usize) -> i64) -> Option<i64> {
     let other = (1..list.len()).find(|k| known(*k) != known(0))?;
     let (change, distance) = (i64::from(*list.get(other)?) - first, known(other) - known(0));
     (change % distance == 0 && change / distance > 0).then(|| change / distance)
-}
-
-/// By which factor the numbers change with one feature while all others stay the same; 0 if no two blocks show it.
-fn factor(features: &[&Feature], which: usize, values: &[i64]) -> Option<i64> {
-    let at = |k: usize, row: usize| features.get(k).and_then(|f| f.values.get(row)).copied();
-    let differs =
-        |row: &usize| (0..features.len()).all(|k| (at(k, *row) != at(k, 0)) == (k == which));
-    let Some(row) = (1..values.len()).find(differs) else { return Some(0) };
-    let change = values.get(row)? - values.first()?;
-    let distance = at(which, row)? - at(which, 0)?;
-    (change % distance == 0).then(|| change / distance)
 }
 
 fn constant(list: &[u32]) -> String {

@@ -5,6 +5,7 @@
 //! and registers their memory with a communicator.
 
 use super::{Files, layout, names};
+use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::{Buffer, Program};
 
 /// The text of every such file, with holes.
@@ -16,10 +17,19 @@ pub fn module(file: &str) -> String {
     format!("{}_mscclpp", names::identifier(file))
 }
 
-/// Whether a program can be a native algorithm.
+/// Reports the first switch channel that a program uses: a native algorithm has none.
 #[must_use]
-pub fn fits(program: &Program) -> bool {
-    program.ranks.iter().all(|rank| rank.used_switches().is_empty())
+pub fn lacking(program: &Program) -> Option<Diagnostic> {
+    let mut used = program.ranks.iter().flat_map(|rank| {
+        let switches = rank.used_switches();
+        switches.into_iter().filter_map(|id| rank.channels.lookup(id))
+    });
+    let place = program.origins.place(used.next()?.origin);
+    let message = "a native algorithm of MSCCL++ cannot use switch channels";
+    let report = Diagnostic::without_place(Code::E0807, message)
+        .note("MSCCL++ gives its native algorithms no multicast addresses")
+        .help("build kernels for `--target cuda`, or an execution plan");
+    Some(Diagnostic { primary: Some(Label::new(place, "")), ..report })
 }
 
 /// The text of the file. `files` are the kernels' own, and `file` is their name, without an extension.

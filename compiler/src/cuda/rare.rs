@@ -4,9 +4,10 @@
 //! counted from the place of a rank, by the bits of their numbers, or by their places; parents in binomial trees; and
 //! what is known about peers whose number is the block's place, one of the two numbers of its pair, or any constant.
 
-use super::circles::each;
+use super::circles::{about_peer, each};
 use super::features::{Feature, kinds};
-use super::formula::{Member, Members, cost};
+use super::formula::cost;
+use super::members::{Member, Members};
 use super::peers::{About, Peers};
 use super::statement::Kind;
 
@@ -58,11 +59,11 @@ impl Members {
         let plain = [self.nothing(), self.index()];
         let numbered = Peers::numbered(self.ranks, self.ranks_per_node);
         features.extend(self.of_peers(&numbered, kinds(kind), &plain, values));
-        let namesake = |(peers, about)| self.about(peers, about, self.index());
-        features.extend(each(&numbered, kinds(kind)).filter_map(namesake));
-        features.push(self.parent());
+        let namesake = |(peers, about)| about_peer(peers, about, &self.index());
+        features.extend(each(&numbered, kinds(kind)).map(namesake));
+        features.push(parent());
         if kind != Kind::Rank {
-            features.extend(self.of_some_peer(&circles));
+            features.extend(of_some_peer(&circles, &self.nothing()));
         }
         features
     }
@@ -80,12 +81,6 @@ impl Members {
         formulas.min_by_key(|text| cost(Kind::Chunk, text))
     }
 
-    /// The rank without its lowest set bit: its parent in a binomial tree.
-    fn parent(&self) -> Feature {
-        let value = |member: &Member| i64::from(member.rank & member.rank.wrapping_sub(1));
-        Feature::new("b.parent()", self.list.iter().map(value).collect())
-    }
-
     /// Peers in rows, at the distance from a place that the first value shows; and the places themselves.
     fn of_rows(&self, values: &[i64]) -> Vec<Feature> {
         let in_node = if self.ranks_per_node > 1 { self.ranks_per_node } else { self.ranks };
@@ -96,7 +91,7 @@ impl Members {
         for row in rows {
             for place in &places {
                 features.extend(self.of_row(row, place, ("", |_, peer| peer), values));
-                let local = |_, peer| peer % in_node;
+                let local = move |_, peer| peer % in_node;
                 features.extend(self.of_row(row, place, ("b.local", local), values));
                 let slot = |rank, peer| rank - i64::from(rank > peer);
                 features.extend(self.of_row(row, place, ("b.slot", slot), values));
@@ -111,30 +106,30 @@ impl Members {
         &self,
         row: Row,
         place: &Feature,
-        (name, about): (&str, impl Fn(i64, i64) -> i64),
+        (name, about): (&str, impl Fn(i64, i64) -> i64 + 'static),
         values: &[i64],
     ) -> Option<Feature> {
-        let peer = |rank: u32, number: i64| {
+        let peer = move |rank: u32, number: i64| {
             let rank = i64::from(rank);
             about(rank, row.peer(rank, number))
         };
         let (member, value) = (self.list.first()?, values.first()?);
         let first = (0..row.size - 1).find(|number| peer(member.rank, *number) == *value)?;
-        let number = place.further(first - place.values.first()?);
-        let value = |(member, number): (&Member, &i64)| {
-            (0..row.size - 1).contains(number).then(|| peer(member.rank, *number))
-        };
-        let found = self.list.iter().zip(&number.values).map(value).collect::<Option<_>>()?;
-        let peer = format!("b.row_peer({}, {}, {})", row.size, row.distance, number.text);
-        let text = if name.is_empty() { peer } else { format!("{name}({peer})") };
-        Some(Feature::new(text, found))
+        let number = place.further(first - place.at(member)?);
+        let call = format!("b.row_peer({}, {}, {})", row.size, row.distance, number.text);
+        let text = if name.is_empty() { call } else { format!("{name}({call})") };
+        let of = number.values();
+        Some(Feature::partial(text, false, move |member| {
+            let number = of(member)?;
+            (0..row.size - 1).contains(&number).then(|| peer(member.rank, number))
+        }))
     }
 
     /// What is known about the peers whose numbers are those of the block's pair.
     fn of_pairs(&self, circles: &[Peers], kinds: &[About]) -> Vec<Feature> {
         let of = |place: Feature| {
             each(circles, kinds)
-                .filter_map(|(peers, about)| self.about(peers, about, place.further(0)))
+                .map(|(peers, about)| about_peer(peers, about, &place.further(0)))
                 .collect::<Vec<Feature>>()
         };
         self.pairs(circles).flat_map(of).collect()
@@ -145,17 +140,23 @@ impl Members {
         let (node, local) = self.node();
         [node, local].into_iter().chain(self.of_own_peer(circles, &[About::Place])).collect()
     }
+}
 
-    /// What is known about the peer with a constant number in each circle, for every number.
-    fn of_some_peer(&self, circles: &[Peers]) -> Vec<Feature> {
-        let numbers = |peers: &Peers| {
-            let peers = *peers;
-            (0..peers.size() - 1).map(move |number| (peers, number))
-        };
-        let about = |(peers, number): (Peers, i64)| {
-            let of = move |about| self.about(peers, about, self.nothing().further(number));
-            About::ALL.into_iter().filter_map(of)
-        };
-        circles.iter().flat_map(numbers).flat_map(about).collect()
-    }
+/// The rank without its lowest set bit: its parent in a binomial tree.
+fn parent() -> Feature {
+    let value = |member: &Member| i64::from(member.rank & member.rank.wrapping_sub(1));
+    Feature::new("b.parent()", value)
+}
+
+/// What is known about the peer with a constant number in each circle, for every number.
+fn of_some_peer(circles: &[Peers], nothing: &Feature) -> Vec<Feature> {
+    let numbers = |peers: &Peers| {
+        let peers = *peers;
+        (0..peers.size() - 1).map(move |number| (peers, number))
+    };
+    let about = |(peers, number): (Peers, i64)| {
+        let number = nothing.further(number);
+        About::ALL.map(|about| about_peer(peers, about, &number))
+    };
+    circles.iter().flat_map(numbers).flat_map(about).collect()
 }

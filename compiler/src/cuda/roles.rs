@@ -4,16 +4,15 @@
 //! formulas of the rank and the block (`formula`) or, if there is none, columns of a table with a row for each block.
 //! Steps that repeat, with numbers that have one formula each, become a loop (`turns`).
 
-use super::body::{self, Context};
-use super::formula::{Member, Members};
+use super::groups::{Group, groups};
 use super::layout::Layout;
+use super::members::{Member, Members, sample};
 use super::names;
 use super::peers::Peers;
-use super::statement::{Kind, Piece, Statement};
+use super::statement::{Kind, Piece};
 use super::turns::{Turns, turns};
 use crate::interrupt::Interrupt;
-use crate::ir::{OriginId, Program, RankId, run};
-use std::collections::BTreeMap;
+use crate::ir::{OriginId, Program, run};
 
 /// A function body, and the blocks that share it.
 pub(super) struct Role {
@@ -78,38 +77,10 @@ pub(super) fn roles(
     layout: &Layout,
     interrupt: &Interrupt,
 ) -> Vec<Role> {
-    let mut order: BTreeMap<String, usize> = BTreeMap::new();
-    let mut groups: Vec<Group> = Vec::new();
-    for (rank, row) in program.ranks.entries() {
-        for (id, block) in row.blocks.entries() {
-            let statements = body::body(Context { program, layout, rank }, &block.ops);
-            let family = block.name.split('[').next().unwrap_or_default().to_owned();
-            let mut shape = family.clone();
-            statements.iter().for_each(|statement| statement.shape(&mut shape));
-            let next = groups.len();
-            let place = *order.entry(shape).or_insert(next);
-            if place == next {
-                groups.push(Group { family, blocks: Vec::new() });
-            }
-            if let Some(group) = groups.get_mut(place) {
-                group.blocks.push((rank, id.0, statements));
-            }
-        }
-    }
+    let groups = groups(program, layout);
     let mut taken = names::Taken::by(file);
     let whole = Whole { program, groups: &groups, interrupt };
     groups.iter().map(|group| whole.role(group, &mut taken)).collect()
-}
-
-struct Group {
-    family: String,
-    blocks: Vec<(RankId, u32, Vec<Statement>)>,
-}
-
-impl Group {
-    fn numbers(&self) -> impl Iterator<Item = u32> {
-        self.blocks.iter().map(|(_, block, _)| *block)
-    }
 }
 
 /// All groups of a program.
@@ -125,8 +96,8 @@ impl Whole<'_> {
     fn role(&self, group: &Group, taken: &mut names::Taken) -> Role {
         let name = taken.role(&format!("block_{}", names::identifier(&group.family)));
         let family = self.groups.iter().filter(|other| other.family == group.family);
-        let first = group.numbers().min().unwrap_or(0);
-        let family_first = family.flat_map(Group::numbers).min().unwrap_or(first);
+        let first = group.block_numbers().min().unwrap_or(0);
+        let family_first = family.flat_map(Group::block_numbers).min().unwrap_or(first);
         let own = self.counted(group, first, &name);
         if first == family_first {
             return own;
@@ -200,16 +171,20 @@ fn plain(text: &str) -> &str {
 fn members(program: &Program, group: &Group, base: u32) -> Members {
     let copies = i64::from(program.instances_done.max(1));
     let place = |block: u32| i64::from(block - base);
-    let own = group.numbers().min() == Some(base);
-    let stride = if own { stride(group.numbers().map(|block| place(block) / copies)) } else { 1 };
-    let list = group.blocks.iter().map(|(rank, block, _)| {
-        let (index, copy) = (place(*block) / copies / stride, place(*block) % copies);
-        Member { rank: rank.0, block: *block, index, copy, step: 0 }
+    let own = group.block_numbers().min() == Some(base);
+    let places = group.block_numbers().map(place);
+    let stride = if own { stride(places.map(|place| place / copies)) } else { 1 };
+    let list = group.blocks.iter().map(|block| {
+        let (index, copy) = (place(block.number) / copies / stride, place(block.number) % copies);
+        Member { rank: block.rank.0, block: block.number, index, copy, step: 0 }
     });
+    let list: Vec<Member> = list.collect();
+    let ranks_per_node = i64::from(program.ranks_per_node);
     Members {
-        list: list.collect(),
+        sample: sample(&list, ranks_per_node),
+        list,
         ranks: program.ranks.len() as i64,
-        ranks_per_node: i64::from(program.ranks_per_node),
+        ranks_per_node,
         copies,
         stride,
         steps: 1,
@@ -233,7 +208,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn lines(&mut self) -> Vec<Line> {
-        let Some((.., statements)) = self.group.blocks.first() else { return Vec::new() };
+        let statements = &self.group.statements;
         let mut lines = Vec::new();
         let mut at = 0;
         while at < statements.len() && !self.interrupt.is_set() {
@@ -266,13 +241,11 @@ impl Writer<'_> {
     fn repeated(&self, turns: Turns) -> Option<Vec<Line>> {
         let members = self.members.in_loop(turns.count);
         let line = |index: usize| {
-            let blocks = self.group.blocks.iter();
-            let all: Vec<&Statement> =
-                blocks.flat_map(|(.., list)| turns.of(list, index)).collect();
-            let first = *all.first()?;
-            let pieces: Option<Vec<String>> =
-                (0..first.pieces.len()).map(|piece| formula(&members, &all, piece)).collect();
-            let mut line = self.said(&all, pieces?.concat());
+            let all: Vec<usize> = turns.of(index).collect();
+            let pieces = self.group.statements.get(index)?.pieces.iter().enumerate();
+            let formula = |(at, piece)| formula(&members, piece, &self.group.lists(&all, at));
+            let pieces: Vec<String> = pieces.map(formula).collect::<Option<_>>()?;
+            let mut line = self.said(&all, pieces.concat());
             line.depth += 1;
             Some(line)
         };
@@ -284,82 +257,69 @@ impl Writer<'_> {
     }
 
     fn line(&mut self, index: usize) -> Option<Line> {
-        let blocks = self.group.blocks.iter();
-        let all: Vec<&Statement> = blocks.filter_map(|(.., list)| list.get(index)).collect();
-        let count = all.first()?.pieces.len();
-        let text: String = (0..count).map(|piece| self.piece(&all, piece)).collect();
-        Some(self.said(&all, text))
+        let pieces = self.group.statements.get(index)?.pieces.iter().enumerate();
+        let text: String =
+            pieces.map(|(at, piece)| self.piece(piece, &self.group.lists(&[index], at))).collect();
+        Some(self.said(&[index], text))
     }
 
     /// The line for these statements, with what they have in common.
-    fn said(&self, all: &[&Statement], text: String) -> Line {
-        let first = all.first();
-        let origin = first.and_then(|statement| statement.origin);
-        let values = |statement: &&Statement| {
-            statement.origin.map(|id| self.program.origins.values(id)).unwrap_or_default()
+    fn said(&self, all: &[usize], text: String) -> Line {
+        let first = all.first().and_then(|at| self.group.statements.get(*at));
+        let values = |origin: Option<OriginId>| {
+            origin.map(|id| self.program.origins.values(id)).unwrap_or_default()
         };
-        let mut common = first.map(values).unwrap_or_default();
-        for other in all.iter().skip(1).map(values) {
+        let mut origins = self.group.origins(all);
+        let origin = origins.next().flatten();
+        let mut common = values(origin);
+        for other in origins {
+            if common.is_empty() {
+                break;
+            }
+            let other = values(other);
             common.retain(|value| other.contains(value));
         }
         Line { depth: first.map_or(0, |statement| statement.depth), text, origin, values: common }
     }
 
-    fn piece(&mut self, all: &[&Statement], index: usize) -> String {
-        if let Some(text) = formula(self.members, all, index) {
+    /// The text of a piece with these numbers for the blocks.
+    fn piece(&mut self, piece: &Piece, lists: &[&[u32]]) -> String {
+        if let Some(text) = formula(self.members, piece, lists) {
             return text;
         }
-        let pieces = all.iter().filter_map(|statement| statement.pieces.get(index));
-        let rows: Vec<Vec<u32>> = pieces.clone().map(|piece| numbers(piece).to_vec()).collect();
-        match pieces.clone().next() {
-            None | Some(Piece::Text(_)) => String::new(),
-            Some(Piece::One(kind, _)) => self.table.field(*kind, None, rows),
-            Some(Piece::Many(kind, list)) => self.table.field(*kind, Some(list.len()), rows),
-            Some(Piece::Even(kind, list)) => {
-                if pieces.clone().all(is_even) {
-                    let firsts = rows.into_iter().map(|row| row.into_iter().take(1).collect());
-                    return self.table.field(*kind, None, firsts.collect());
-                }
-                self.table.field(*kind, Some(list.len()), rows)
+        let rows = || lists.iter().map(|list| list.to_vec()).collect();
+        match piece {
+            Piece::Text(_) => String::new(),
+            Piece::One(kind, _) => self.table.field(*kind, None, rows()),
+            Piece::Even(kind, _) if lists.iter().all(is_even) => {
+                let firsts = lists.iter().map(|list| list.iter().take(1).copied().collect());
+                self.table.field(*kind, None, firsts.collect())
+            }
+            Piece::Many(kind, list) | Piece::Even(kind, list) => {
+                self.table.field(*kind, Some(list.len()), rows())
             }
         }
     }
 }
 
-/// The text of one piece of statements that differ only in numbers, if a formula gives these.
-fn formula(members: &Members, all: &[&Statement], index: usize) -> Option<String> {
-    let pieces: Vec<&Piece> =
-        all.iter().filter_map(|statement| statement.pieces.get(index)).collect();
+/// The text of a piece with these numbers for the blocks, if a formula gives them.
+fn formula(members: &Members, piece: &Piece, lists: &[&[u32]]) -> Option<String> {
     let one = |kind: Kind| {
-        let firsts = pieces.iter().filter_map(|piece| numbers(piece).first());
+        let firsts = lists.iter().filter_map(|list| list.first());
         let values: Vec<i64> = firsts.map(|value| i64::from(*value)).collect();
         members.formula(kind, &values)
     };
-    let many = |kind: Kind| {
-        let lists: Vec<&[u32]> = pieces.iter().map(|piece| numbers(piece)).collect();
-        members.list(kind, &lists)
-    };
-    match pieces.first()? {
+    match piece {
         Piece::Text(text) => Some(text.clone()),
         Piece::One(kind, _) => one(*kind),
-        Piece::Many(kind, _) => many(*kind),
-        Piece::Even(kind, _) if pieces.iter().all(|piece| is_even(piece)) => one(*kind),
-        Piece::Even(kind, _) => many(*kind),
+        Piece::Even(kind, _) if lists.iter().all(is_even) => one(*kind),
+        Piece::Many(kind, _) | Piece::Even(kind, _) => members.list(*kind, lists),
     }
 }
 
 /// Whether one number can stand for all.
-fn is_even(piece: &Piece) -> bool {
-    let numbers = numbers(piece);
-    numbers.iter().all(|number| Some(number) == numbers.first())
-}
-
-fn numbers(piece: &Piece) -> &[u32] {
-    match piece {
-        Piece::Text(_) => &[],
-        Piece::One(_, number) => std::slice::from_ref(number),
-        Piece::Many(_, numbers) | Piece::Even(_, numbers) => numbers,
-    }
+fn is_even(list: &&[u32]) -> bool {
+    list.iter().all(|number| Some(number) == list.first())
 }
 
 impl Table {

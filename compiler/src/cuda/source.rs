@@ -239,7 +239,7 @@ fn table(context: &Context, role: &Role, page: &mut Page) {
         let cells: Vec<String> = (0..width)
             .map(|place| {
                 let at =
-                    |m: &super::formula::Member| m.rank == rank && m.block == role.base + place;
+                    |m: &super::members::Member| m.rank == rank && m.block == role.base + place;
                 role.members.iter().position(at).map_or_else(|| "{}".to_owned(), |i| row(fields, i))
             })
             .collect();

@@ -64,7 +64,23 @@ impl Kind {
     }
 }
 
+impl Piece {
+    /// The numbers in it.
+    pub(super) fn numbers(&self) -> &[u32] {
+        match self {
+            Piece::Text(_) => &[],
+            Piece::One(_, number) => std::slice::from_ref(number),
+            Piece::Many(_, numbers) | Piece::Even(_, numbers) => numbers,
+        }
+    }
+}
+
 impl Statement {
+    /// All numbers in it.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = &u32> {
+        self.pieces.iter().flat_map(Piece::numbers)
+    }
+
     pub(super) fn new(depth: usize, origin: Option<OriginId>) -> Statement {
         Statement { depth, pieces: Vec::new(), origin }
     }

@@ -31,13 +31,9 @@ impl Turns {
         self.from..self.from + self.length
     }
 
-    /// A statement of the first turn, and its counterparts in the other turns.
-    pub(super) fn of(
-        self,
-        statements: &[Statement],
-        index: usize,
-    ) -> impl Iterator<Item = &Statement> {
-        statements.iter().skip(index).step_by(self.length).take(self.count)
+    /// The indices of a statement of the first turn and of its counterparts in the other turns.
+    pub(super) fn of(self, index: usize) -> impl Iterator<Item = usize> {
+        (index..).step_by(self.length).take(self.count)
     }
 }
 

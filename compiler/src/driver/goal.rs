@@ -2,7 +2,8 @@
 //! all reports, including those about what the target has no room for.
 
 use super::{
-    Kernels, Proof, Target, kernel_limits, limits, lower, lower_to_kernels, lower_to_nvshmem,
+    Kernels, Proof, Target, kernel_limits, limits, lower, lower_to_kernels, lower_to_native,
+    lower_to_nvshmem,
 };
 use crate::diagnostic::Diagnostic;
 use crate::elaborate::Settings;
@@ -20,6 +21,8 @@ pub enum Goal {
     Cuda,
     /// Kernels whose ports use NVSHMEM.
     Nvshmem,
+    /// Kernels that are a native algorithm of MSCCL++.
+    Mscclpp,
 }
 
 impl Goal {
@@ -44,6 +47,7 @@ impl Goal {
             }
             Goal::Cuda => kernels(lower_to_kernels(unit, program, settings, proof, interrupt)),
             Goal::Nvshmem => kernels(lower_to_nvshmem(unit, program, settings, proof, interrupt)),
+            Goal::Mscclpp => kernels(lower_to_native(unit, program, settings, proof, interrupt)),
         };
         let mut found = target.graded_if_lacking(found);
         found.extend(exceeded.into_iter().flatten());

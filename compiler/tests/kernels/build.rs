@@ -58,7 +58,7 @@ pub(crate) fn build(subject: &Subject, proof: Proof) -> Result<Built, String> {
 /// of the folder `native` that launches it.
 pub(crate) fn compile_native(subject: &Subject, file: &str) -> Result<(TempDir, PathBuf), String> {
     let (kernels, files) = lower(subject, Proof::Needed, "program")?;
-    let native = driver::write_native(&kernels, &files, "program").ok_or("it has switches")?;
+    let native = driver::write_native(&kernels, &files, "program");
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     for (name, text) in [
         ("program.cu", &files.source),

@@ -1,6 +1,6 @@
 //! The text of a formula, computed as a kernel does, gives the numbers that it was made for.
 
-use super::{Member, Members};
+use crate::cuda::members::{Member, Members, sample};
 use crate::cuda::statement::Kind;
 use proptest::prelude::{prop, prop_assert_eq, proptest};
 
@@ -86,7 +86,9 @@ fn members(ranks: u32, (first, blocks): (i64, i64), copies: i64, steps: i64) -> 
         }
     }
     let ranks = i64::from(ranks);
-    let all = Members { list, ranks, ranks_per_node: ranks.min(2), copies, stride: 1, steps: 1 };
+    let ranks_per_node = ranks.min(2);
+    let sample = sample(&list, ranks_per_node);
+    let all = Members { list, sample, ranks, ranks_per_node, copies, stride: 1, steps: 1 };
     if steps > 1 { all.in_loop(steps as usize) } else { all }
 }
 
