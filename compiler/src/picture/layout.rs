@@ -118,7 +118,7 @@ fn edges(scene: &Scene, teams: &[usize]) -> Vec<(usize, usize)> {
         .collect();
     for column in &scene.columns {
         for (at, event) in column.events.iter().enumerate() {
-            let asker = |event: &usize| scene.events.get(*event).map(|event| event.block);
+            let asker = |event: &usize| scene.events.get(*event).map(|event| event.step.block);
             let next =
                 column.events.iter().skip(at + 1).find(|next| {
                     matches!(column.who, Who::Block(_)) || asker(next) == asker(event)
