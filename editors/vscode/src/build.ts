@@ -2,7 +2,7 @@
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { targetOf } from './programs';
+import { argumentOf, targetOf } from './programs';
 import { cclTask } from './tasks';
 import { folderOf, needCompiler, runCompiler } from './tools';
 
@@ -53,6 +53,11 @@ async function showFailed(stderr: string, output: vscode.LogOutputChannel): Prom
   }
 }
 
+/** In which form a program runs: kernels with NVSHMEM run as others do. */
+function form(file: vscode.Uri): string[] {
+  return argumentOf('target', file).map((word) => (word === 'nvshmem' ? 'cuda' : word));
+}
+
 async function run(extension: vscode.ExtensionContext, named: unknown[]): Promise<void> {
   const compiler = needCompiler(extension);
   const target = compiler && (await targetOf(...named));
@@ -64,7 +69,7 @@ async function run(extension: vscode.ExtensionContext, named: unknown[]): Promis
     type: 'ccl',
     command: 'run',
     file: file.fsPath,
-    arguments: target.words,
+    arguments: [...target.words, ...form(file)],
   };
   await vscode.tasks.executeTask(cclTask(compiler, definition, file));
 }
