@@ -2,13 +2,15 @@
 //!
 //! In: a concrete program, and marks for what a check has found. Out: one self-contained picture that also has its
 //! content as text. A column is a thread block, or the proxy of a port channel; time runs downward. Arrows match by
-//! number: on every channel the k-th wait gets the k-th signal, of a semaphore the k-th acquire takes the k-th release.
+//! number, in one of the schedules: on every channel the k-th wait gets the k-th signal, of a semaphore the k-th acquire
+//! takes the k-th release.
 //! Of pipelines, one window is drawn.
 
 mod event;
 mod label;
 mod layout;
 mod link;
+mod schedule;
 mod svg;
 
 use crate::ir::Program;

@@ -179,6 +179,23 @@ fn pipelines_that_wait_for_each_other_are_run() {
 }
 
 #[test]
+fn releases_of_several_blocks_are_taken_as_they_come() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("rounds.ccl");
+    let text = "use std::collectives::unchecked;\nprogram rounds(ranks: int = 1) {\n\
+        collective unchecked(ranks, inputs = 2, outputs = 2);\nsemaphore done;\nsemaphore go[w in 0..2];\n\
+        block work[w in 0..2] { release done; acquire go[w]; release done; }\n\
+        block main { acquire done; acquire done; release go[*]; acquire done; acquire done; }\n}\n";
+    std::fs::write(&file, text).unwrap();
+    let run = picture(&file, &[]);
+    assert!(run.stdout.contains("\"memory\"") && !run.stdout.contains("stuck\""), "{}", run.stdout);
+    for (work, release, acquire) in [(0, 1, 1), (1, 1, 2), (0, 3, 4), (1, 3, 5)] {
+        let arrow = format!("From rank 0, work[{work}], {release} to rank 0, main, {acquire}: ");
+        assert!(run.stdout.contains(&arrow), "{arrow}\n{}", run.stdout);
+    }
+}
+
+#[test]
 fn an_arrow_in_a_column_stays_beside_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("alone.ccl");

@@ -96,7 +96,7 @@ impl Placing {
 }
 
 /// For each event, the first of those that it meets.
-fn teams(scene: &Scene) -> Vec<usize> {
+pub(super) fn teams(scene: &Scene) -> Vec<usize> {
     let mut teams: Vec<usize> = (0..scene.events.len()).collect();
     for arrow in scene.arrows.iter().filter(|arrow| arrow.order == Order::Meeting) {
         let leader = teams.get(arrow.from).copied();

@@ -1,6 +1,7 @@
 //! The arrows: which event comes before which event of another column.
 
 use super::event::{Order, Scene, Step, Who, asks, signals, steps};
+use super::schedule::{self, Counter};
 use crate::ir::counter::flushes;
 use crate::ir::memory::{packets, ranks_of};
 use crate::ir::{
@@ -9,22 +10,13 @@ use crate::ir::{
 use crate::table::Table;
 use std::collections::BTreeMap;
 
-/// What an event gives or takes. Things with one name are matched in order.
+/// What an event gives or takes. Things with one name are matched in the order of a schedule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Name {
     /// Signals that arrive at a rank's end of a channel.
     Channel(RankId, ChannelId),
     /// A rank's semaphore.
     Semaphore(RankId, SemaphoreId),
-}
-
-/// The events that give and that take, in order, and whether memory is ordered by them.
-#[derive(Default)]
-struct Counter {
-    given: Vec<(usize, bool)>,
-    taken: Vec<(usize, bool)>,
-    /// How many things are there from the beginning.
-    initial: usize,
 }
 
 /// Adds the arrows.
@@ -48,18 +40,22 @@ pub(super) fn link(program: &Program, scene: &mut Scene) {
             }
         }
     }
-    for counter in counters.into_values() {
-        let taken = counter.taken.iter().skip(counter.initial);
-        for ((from, strong), (to, strongly)) in counter.given.iter().zip(taken) {
-            let order = if *strong && *strongly { Order::Memory } else { Order::Execution };
-            scene.arrow(*from, *to, order);
-        }
-    }
     for blocks in meetings.into_values() {
         for pair in blocks.windows(2) {
             if let [one, other] = pair {
                 scene.arrow(*one, *other, Order::Meeting);
             }
+        }
+    }
+    let times = schedule::times(scene, counters.values());
+    let time = |(event, _): &(usize, bool)| times.get(*event).copied();
+    for mut counter in counters.into_values() {
+        counter.given.sort_by_key(time);
+        counter.taken.sort_by_key(time);
+        let taken = counter.taken.iter().skip(counter.initial);
+        for ((from, strong), (to, strongly)) in counter.given.iter().zip(taken) {
+            let order = if *strong && *strongly { Order::Memory } else { Order::Execution };
+            scene.arrow(*from, *to, order);
         }
     }
     packets.link(scene);
