@@ -63,6 +63,17 @@ async function terminal() {
   return rows.join('\n').replaceAll('\u00a0', ' ');
 }
 
+/** Runs one of the tasks that the extension provides. */
+async function runTask(page, task) {
+  await runCommand(page, 'Tasks: Run Task');
+  const input = '.quick-input-widget input[placeholder*="task to run"]:visible';
+  for (const choice of ['ccl', task]) {
+    await page.waitForSelector(input);
+    await page.fill(input, choice);
+    await page.click(`.quick-input-list .monaco-list-row.focused:has-text("${choice}")`);
+  }
+}
+
 function status() {
   return page.textContent('.statusbar-item[id*="ccl.status"]');
 }
@@ -216,13 +227,7 @@ seen('the server is started again', async () => {
 
 seen('a task runs the compiler, and its reports are problems', async () => {
   await openFile(page, 'missing_wait.ccl');
-  await runCommand(page, 'Tasks: Run Task');
-  const input = '.quick-input-widget input[placeholder*="task to run"]:visible';
-  for (const choice of ['ccl', 'check missing_wait.ccl']) {
-    await page.waitForSelector(input);
-    await page.fill(input, choice);
-    await page.click(`.quick-input-list .monaco-list-row.focused:has-text("${choice}")`);
-  }
+  await runTask(page, 'check missing_wait.ccl');
   await page.waitForSelector('.terminal-wrapper, .terminal.xterm');
   await runCommand(page, 'Problems: Focus on Problems View');
   const problems = () => page.textContent('.markers-panel');
@@ -256,6 +261,9 @@ seen('settings count while they are written, for what is shown and what is run',
     await runCommand(page, 'ccl: Run Program');
     await until('the result', async () => /kernels_ranks_3: allgather on 3 ranks.*\s+right: \d+/.test(await terminal()));
     assert.match((await terminal()).replaceAll('\n', ''), /--sms 5 --target cuda/);
+    await runCommand(page, 'Terminal: Kill All Terminals');
+    await runTask(page, 'check kernels.ccl');
+    await until('the task', async () => /check --message-format short --sms 5 --target cuda/.test((await terminal()).replaceAll('\n', '')));
     await runCommand(page, 'Terminal: Kill All Terminals');
   } finally {
     rmSync(folder, { recursive: true });

@@ -2,7 +2,7 @@
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { argumentOf, targetOf } from './programs';
+import { settingsFor, targetOf } from './programs';
 import { cclTask } from './tasks';
 import { folderOf, needCompiler, runCompiler } from './tools';
 
@@ -29,7 +29,7 @@ async function build(
   }
   const file = target.document.uri;
   const plan = file.fsPath.replace(/\.ccl$/, '') + '.plan.json';
-  const words = ['build', '--message-format', 'short', ...target.words, '-o', plan];
+  const words = ['build', '--message-format', 'short', ...target.words, ...settingsFor('build', file), '-o', plan];
   const done = await runCompiler(compiler, [...words, file.fsPath], file);
   output.info([compiler, ...words, file.fsPath].join(' '));
   output.info(done.stdout + done.stderr);
@@ -53,11 +53,6 @@ async function showFailed(stderr: string, output: vscode.LogOutputChannel): Prom
   }
 }
 
-/** In which form a program runs: kernels with NVSHMEM run as others do. */
-function form(file: vscode.Uri): string[] {
-  return argumentOf('target', file).map((word) => (word === 'nvshmem' ? 'cuda' : word));
-}
-
 async function run(extension: vscode.ExtensionContext, named: unknown[]): Promise<void> {
   const compiler = needCompiler(extension);
   const target = compiler && (await targetOf(...named));
@@ -69,7 +64,7 @@ async function run(extension: vscode.ExtensionContext, named: unknown[]): Promis
     type: 'ccl',
     command: 'run',
     file: file.fsPath,
-    arguments: [...target.words, ...form(file)],
+    arguments: [...target.words, ...settingsFor('run', file)],
   };
   await vscode.tasks.executeTask(cclTask(compiler, definition, file));
 }

@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import type { Node } from 'jsonc-parser';
 import { explainUri } from './explain';
 import { extentOf, looksLikePlan, planTree } from './planTree';
-import { argumentOf } from './programs';
+import { settingsFor } from './programs';
 import { isSource, LabeledPlace, parseReports, Report, reportText } from './reports';
 import { findCompiler, folderOf, needCompiler, runCompiler } from './tools';
 
@@ -25,7 +25,7 @@ export function registerPlans(
     // If the plan is read from its file, cclc finds the map next to it, and the reports name the
     // source.
     const input = document.isDirty || document.uri.scheme !== 'file' ? '-' : document.uri.fsPath;
-    const words = ['verify', '--message-format', 'json', ...argumentOf('sms', document.uri), input];
+    const words = ['verify', '--message-format', 'json', ...settingsFor('verify', document.uri), input];
     const run = await runCompiler(compiler, words, document.uri, text);
     if (run.status !== 0 && run.status !== 1) {
       output.error(`cclc verify: ${run.stderr}`);

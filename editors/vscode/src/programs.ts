@@ -42,8 +42,16 @@ export async function programOf(file?: unknown, name?: unknown): Promise<Meant |
   return { document, program };
 }
 
-/** The argument for a setting of a file, unless it is the default, which the compiler has, too. */
-export function argumentOf(setting: string, file: vscode.Uri): string[] {
+/** The arguments that the settings give to a command of the compiler, besides parameters. */
+export function settingsFor(command: string, file: vscode.Uri): string[] {
+  const target = command === 'check' || command === 'run' ? argumentOf('target', file) : [];
+  // Kernels with NVSHMEM run as others do.
+  const form = target.map((word) => (command === 'run' && word === 'nvshmem' ? 'cuda' : word));
+  return [...argumentOf('sms', file), ...form];
+}
+
+/** The argument for a setting, unless it is the default, which the compiler has, too. */
+function argumentOf(setting: string, file: vscode.Uri): string[] {
   const settings = vscode.workspace.getConfiguration('ccl', file);
   const value = settings.get(setting);
   return value === settings.inspect(setting)?.defaultValue ? [] : [`--${setting}`, String(value)];
@@ -64,7 +72,7 @@ export async function targetOf(...named: unknown[]): Promise<Target | undefined>
   }
   const choice = program && programsOf(document.getText()).length > 1 ? ['--program', program.name] : [];
   const given = program ? parameters(document, program.line) : [];
-  return { document, words: [...choice, ...given, ...argumentOf('sms', document.uri)] };
+  return { document, words: [...choice, ...given] };
 }
 
 /** The parameters in the settings that a program has; comments above it override them, such as `// ccl: ranks=16`. */
