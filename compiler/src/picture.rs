@@ -2,12 +2,15 @@
 //!
 //! In: a concrete program, and marks for what a check has found. Out: one self-contained picture that also has its
 //! content as text. A column is a thread block, or the proxy of a port channel; time runs downward. Arrows match by
-//! number: on every channel the k-th wait gets the k-th signal, of a semaphore the k-th acquire takes the k-th release.
+//! number, in one of the schedules: on every channel the k-th wait gets the k-th signal, of a semaphore the k-th acquire
+//! takes the k-th release.
+//! Of pipelines, one window is drawn.
 
 mod event;
 mod label;
 mod layout;
 mod link;
+mod schedule;
 mod svg;
 
 use crate::ir::Program;
@@ -35,6 +38,8 @@ pub enum Agent {
         block: u32,
         /// The operation.
         operation: u32,
+        /// If it is a pipeline: the operation in its body, counted from 0.
+        inner: Option<u32>,
     },
     /// The proxy of a port channel, by the request that an operation of a block makes.
     Proxy {
@@ -44,6 +49,8 @@ pub enum Agent {
         block: u32,
         /// The operation.
         operation: u32,
+        /// If it is a pipeline: the operation in its body, counted from 0.
+        inner: Option<u32>,
     },
     /// Whoever launches the program, before the launch begins.
     Before,

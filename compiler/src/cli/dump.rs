@@ -80,9 +80,12 @@ fn marks(witness: &Witness) -> Vec<Mark> {
     let several = !users && events.iter().any(|event| event.launch != first);
     let mark = |event: &Event| {
         let operation = event.step.map_or(0, |step| step.operation);
+        let inner = event.step.and_then(|step| step.inner).map(|(number, _)| number);
         let agent = match event.agent {
-            witness::Agent::Block(block) => Agent::Block { block, operation },
-            witness::Agent::Proxy { channel, block } => Agent::Proxy { channel, block, operation },
+            witness::Agent::Block(block) => Agent::Block { block, operation, inner },
+            witness::Agent::Proxy { channel, block } => {
+                Agent::Proxy { channel, block, operation, inner }
+            }
             witness::Agent::User if event.launch > first => Agent::After,
             witness::Agent::User => Agent::Before,
         };

@@ -2,7 +2,7 @@
 
 use super::label;
 use crate::ir::counter::{self, Counter};
-use crate::ir::{BlockId, ChannelId, ChannelKind, Op, Program, Rank, RankId, all_ops};
+use crate::ir::{Action, BlockId, ChannelId, ChannelKind, Op, Program, Rank, RankId};
 
 /// The agent of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +27,18 @@ pub(super) struct Event {
     pub(super) column: usize,
     /// The text in its box.
     pub(super) lines: Vec<String>,
-    /// The block and the operation for which it is done.
+    /// The operation for which it is done.
+    pub(super) step: Step,
+    /// In a pipeline: the bytes of a window.
+    pub(super) unit: Option<u64>,
+}
+
+/// An operation of a block, counted from 0; in a pipeline, also that of its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Step {
     pub(super) block: BlockId,
     pub(super) operation: usize,
+    pub(super) inner: Option<usize>,
 }
 
 /// How one event comes before another.
@@ -62,18 +71,10 @@ pub(super) struct Scene {
 
 impl Scene {
     /// The event of a column that is an operation of a block, or is done for it.
-    pub(super) fn find(
-        &self,
-        rank: RankId,
-        who: Who,
-        block: BlockId,
-        operation: usize,
-    ) -> Option<usize> {
+    pub(super) fn find(&self, rank: RankId, who: Who, step: Step) -> Option<usize> {
         let column = self.columns.iter().find(|column| column.rank == rank && column.who == who)?;
-        column.events.iter().copied().find(|event| {
-            let event = self.events.get(*event);
-            event.is_some_and(|event| event.block == block && event.operation == operation)
-        })
+        let is = |event: &usize| self.events.get(*event).is_some_and(|event| event.step == step);
+        column.events.iter().copied().find(is)
     }
 
     /// Adds an arrow.
@@ -81,13 +82,27 @@ impl Scene {
         self.arrows.push(Arrow { from, to, order });
     }
 
-    fn push(&mut self, column: usize, event: (Vec<String>, BlockId, usize)) {
-        let (lines, block, operation) = event;
+    fn push(&mut self, column: usize, lines: Vec<String>, (step, unit): (Step, Option<u64>)) {
         if let Some(column) = self.columns.get_mut(column) {
             column.events.push(self.events.len());
         }
-        self.events.push(Event { column, lines, block, operation });
+        self.events.push(Event { column, lines, step, unit });
     }
+}
+
+/// The operations of a block: in place of a pipeline those of its body, with the bytes of its window.
+pub(super) fn steps(block: BlockId, ops: &[Op]) -> Vec<(Step, Option<u64>, &Op)> {
+    let mut steps = Vec::new();
+    for (operation, op) in ops.iter().enumerate() {
+        if let Action::Pipeline(pipeline) = &op.action {
+            let step = |inner| Step { block, operation, inner: Some(inner) };
+            let body = pipeline.body.iter().enumerate();
+            steps.extend(body.map(|(inner, op)| (step(inner), Some(pipeline.unit), op)));
+        } else {
+            steps.push((Step { block, operation, inner: None }, None, op));
+        }
+    }
+    steps
 }
 
 /// The columns and events of a program, without arrows.
@@ -103,9 +118,8 @@ pub(super) fn scene(program: &Program) -> Scene {
                 name,
                 events: Vec::new(),
             });
-            for (number, op) in content.ops.iter().enumerate() {
-                let lines = label::operation(program, id, op);
-                scene.push(column, (lines, block, number));
+            for (step, unit, op) in steps(block, &content.ops) {
+                scene.push(column, label::operation(program, id, op), (step, unit));
             }
         }
         proxies(program, id, rank, &mut scene);
@@ -123,9 +137,10 @@ fn proxies(program: &Program, id: RankId, rank: &Rank, scene: &mut Scene) {
         let name = format!("proxy of {}", end.name);
         scene.columns.push(Column { rank: id, who: Who::Proxy(channel), name, events: Vec::new() });
         for (block, content) in rank.blocks.entries() {
-            for (number, op) in content.ops.iter().enumerate() {
+            for (step, unit, op) in steps(block, &content.ops) {
                 if asks(program, rank, op, channel) {
-                    scene.push(column, (label::request(program, id, op), block, number));
+                    let lines = label::request(program, id, op, channel);
+                    scene.push(column, lines, (step, unit));
                 }
             }
         }
@@ -139,11 +154,10 @@ fn proxies(program: &Program, id: RankId, rank: &Rank, scene: &mut Scene) {
 pub(super) fn asks(program: &Program, rank: &Rank, op: &Op, channel: ChannelId) -> bool {
     let is_port = rank.channels.lookup(channel).is_some_and(|end| end.kind() == ChannelKind::Port);
     let requests = if program.flush_waits { counter::asks } else { counter::sends };
-    is_port && all_ops(std::slice::from_ref(op)).any(|op| requests(&op.action).contains(&channel))
+    is_port && requests(&op.action).contains(&channel)
 }
 
-/// Whether the proxy of a port channel signals after it has done what an operation requests.
-pub(super) fn is_followed_by_a_signal(op: &Op) -> bool {
-    all_ops(std::slice::from_ref(op))
-        .any(|op| counter::gives(&op.action).any(|given| matches!(given, Counter::Channel(_))))
+/// How often the proxy of a port channel signals after it has done what an operation requests.
+pub(super) fn signals(op: &Op, channel: ChannelId) -> usize {
+    counter::gives(&op.action).filter(|given| *given == Counter::Channel(channel)).count()
 }

@@ -1,6 +1,6 @@
 //! The text in the boxes.
 
-use crate::bytes;
+use super::event::signals;
 use crate::check::names;
 use crate::ir::{
     Action, Channel, ChannelId, Op, Operand, Program, RankId, Semaphore, SemaphoreId, Signal,
@@ -21,36 +21,43 @@ pub(super) fn operation(program: &Program, rank: RankId, op: &Op) -> Vec<String>
         Action::Acquire(list) => vec![format!("acquire {}", counters(&own.semaphores, list))],
         Action::Release(list) => vec![format!("release {}", counters(&own.semaphores, list))],
         Action::Transfer(transfer) => moved(program, rank, transfer),
-        Action::Pipeline(pipeline) => {
-            let mut lines = vec![format!("every {}", bytes::text(pipeline.unit))];
-            lines.extend(pipeline.body.iter().flat_map(|op| operation(program, rank, op)));
-            lines
-        }
+        // What is in its body is drawn instead.
+        Action::Pipeline(_) => Vec::new(),
     }
 }
 
-/// What a proxy does for an operation.
-pub(super) fn request(program: &Program, rank: RankId, op: &Op) -> Vec<String> {
+/// What the proxy of a channel does for an operation.
+pub(super) fn request(program: &Program, rank: RankId, op: &Op, channel: ChannelId) -> Vec<String> {
+    let signals = std::iter::repeat_n("signals".to_owned(), signals(op, channel));
     match &op.action {
         Action::Transfer(transfer) => {
-            let mut lines = vec![
-                format!("reads {}", operands(program, rank, &transfer.sources)),
-                format!("writes {}", operands(program, rank, &transfer.destinations)),
-            ];
-            lines.extend(super::event::is_followed_by_a_signal(op).then(|| "signals".to_owned()));
-            lines
+            let (sources, destinations) = over(transfer, channel);
+            let reads = format!("reads {}", operands(program, rank, sources));
+            let writes = format!("writes {}", operands(program, rank, destinations));
+            [reads, writes].into_iter().chain(signals).collect()
         }
-        Action::Pipeline(pipeline) => {
-            pipeline.body.iter().flat_map(|op| request(program, rank, op)).collect()
-        }
-        Action::Signal(_) => vec!["signals".to_owned()],
+        Action::Signal(_) => signals.collect(),
         Action::Flush(_) => vec!["is done".to_owned()],
         Action::Sync
         | Action::Barrier { .. }
         | Action::Wait(_)
         | Action::Acquire(_)
-        | Action::Release(_) => Vec::new(),
+        | Action::Release(_)
+        | Action::Pipeline(_) => Vec::new(),
     }
+}
+
+/// The sources and destinations of a put that go over one of its channels; the destinations have a channel each.
+fn over(transfer: &Transfer, channel: ChannelId) -> (Vec<&Operand>, Vec<&Operand>) {
+    let (sources, destinations) = (&transfer.sources, &transfer.destinations);
+    let pairs = transfer.channels.iter().zip(destinations).enumerate();
+    let (places, to): (Vec<usize>, Vec<&Operand>) = pairs
+        .filter(|(_, (over, _))| **over == channel)
+        .map(|(at, (_, operand))| (at, operand))
+        .unzip();
+    let each = sources.len() == destinations.len();
+    let from = sources.iter().enumerate().filter(|(at, _)| !each || places.contains(at));
+    (from.map(|(_, operand)| operand).collect(), to)
 }
 
 fn told(word: &str, signal: &Signal, channels: &str) -> Vec<String> {
@@ -65,8 +72,12 @@ fn moved(program: &Program, rank: RankId, transfer: &Transfer) -> Vec<String> {
     ]
 }
 
-fn operands(program: &Program, rank: RankId, operands: &[Operand]) -> String {
-    few(operands.iter().map(|operand| {
+fn operands<'o>(
+    program: &Program,
+    rank: RankId,
+    operands: impl IntoIterator<Item = &'o Operand>,
+) -> String {
+    few(operands.into_iter().map(|operand| {
         let (owner, of) = match operand.place {
             Where::Local => (rank, String::new()),
             Where::Remote(peer) => (peer, format!(" of {}", peer.0)),

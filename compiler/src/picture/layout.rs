@@ -96,7 +96,7 @@ impl Placing {
 }
 
 /// For each event, the first of those that it meets.
-fn teams(scene: &Scene) -> Vec<usize> {
+pub(super) fn teams(scene: &Scene) -> Vec<usize> {
     let mut teams: Vec<usize> = (0..scene.events.len()).collect();
     for arrow in scene.arrows.iter().filter(|arrow| arrow.order == Order::Meeting) {
         let leader = teams.get(arrow.from).copied();
@@ -118,7 +118,7 @@ fn edges(scene: &Scene, teams: &[usize]) -> Vec<(usize, usize)> {
         .collect();
     for column in &scene.columns {
         for (at, event) in column.events.iter().enumerate() {
-            let asker = |event: &usize| scene.events.get(*event).map(|event| event.block);
+            let asker = |event: &usize| scene.events.get(*event).map(|event| event.step.block);
             let next =
                 column.events.iter().skip(at + 1).find(|next| {
                     matches!(column.who, Who::Block(_)) || asker(next) == asker(event)

@@ -1,31 +1,22 @@
 //! The arrows: which event comes before which event of another column.
 
-use super::event::{Order, Scene, Who, asks, is_followed_by_a_signal};
+use super::event::{Order, Scene, Step, Who, asks, signals, steps};
+use super::schedule::{self, Counter};
 use crate::ir::counter::flushes;
 use crate::ir::memory::{packets, ranks_of};
 use crate::ir::{
-    Action, BarrierId, BlockId, ChannelId, ChannelKind, Op, Operand, Program, Rank, RankId,
-    SemaphoreId,
+    Action, BarrierId, ChannelId, ChannelKind, Op, Operand, Program, Rank, RankId, SemaphoreId,
 };
 use crate::table::Table;
 use std::collections::BTreeMap;
 
-/// What an event gives or takes. Things with one name are matched in order.
+/// What an event gives or takes. Things with one name are matched in the order of a schedule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Name {
     /// Signals that arrive at a rank's end of a channel.
     Channel(RankId, ChannelId),
     /// A rank's semaphore.
     Semaphore(RankId, SemaphoreId),
-}
-
-/// The events that give and that take, in order, and whether memory is ordered by them.
-#[derive(Default)]
-struct Counter {
-    given: Vec<(usize, bool)>,
-    taken: Vec<(usize, bool)>,
-    /// How many things are there from the beginning.
-    initial: usize,
 }
 
 /// Adds the arrows.
@@ -36,10 +27,8 @@ pub(super) fn link(program: &Program, scene: &mut Scene) {
     for (id, rank) in program.ranks.entries() {
         for (block, content) in rank.blocks.entries() {
             let mut met: BTreeMap<BarrierId, usize> = BTreeMap::new();
-            for (number, op) in content.ops.iter().enumerate() {
-                let Some(event) = scene.find(id, Who::Block(block), block, number) else {
-                    continue;
-                };
+            for (step, _, op) in steps(block, &content.ops) {
+                let Some(event) = scene.find(id, Who::Block(block), step) else { continue };
                 if let Action::Barrier { id: barrier, .. } = &op.action {
                     let turn = met.entry(*barrier).or_default();
                     meetings.entry((id, *barrier, *turn)).or_default().push(event);
@@ -47,15 +36,8 @@ pub(super) fn link(program: &Program, scene: &mut Scene) {
                 }
                 count(op, (id, rank), event, &mut counters);
                 packets.add(op, (&program.ranks, id), event);
-                requests(program, op, (id, rank), (block, number), (event, scene, &mut counters));
+                requests(program, op, (id, rank), step, (event, scene, &mut counters));
             }
-        }
-    }
-    for counter in counters.into_values() {
-        let taken = counter.taken.iter().skip(counter.initial);
-        for ((from, strong), (to, strongly)) in counter.given.iter().zip(taken) {
-            let order = if *strong && *strongly { Order::Memory } else { Order::Execution };
-            scene.arrow(*from, *to, order);
         }
     }
     for blocks in meetings.into_values() {
@@ -63,6 +45,17 @@ pub(super) fn link(program: &Program, scene: &mut Scene) {
             if let [one, other] = pair {
                 scene.arrow(*one, *other, Order::Meeting);
             }
+        }
+    }
+    let times = schedule::times(scene, counters.values());
+    let time = |(event, _): &(usize, bool)| times.get(*event).copied();
+    for mut counter in counters.into_values() {
+        counter.given.sort_by_key(time);
+        counter.taken.sort_by_key(time);
+        let taken = counter.taken.iter().skip(counter.initial);
+        for ((from, strong), (to, strongly)) in counter.given.iter().zip(taken) {
+            let order = if *strong && *strongly { Order::Memory } else { Order::Execution };
+            scene.arrow(*from, *to, order);
         }
     }
     packets.link(scene);
@@ -108,10 +101,11 @@ fn count(
                 counter.given.push((event, true));
             }
         }
-        Action::Pipeline(pipeline) => {
-            pipeline.body.iter().for_each(|op| count(op, (id, rank), event, counters));
-        }
-        Action::Sync | Action::Barrier { .. } | Action::Flush(_) | Action::Transfer(_) => {}
+        Action::Sync
+        | Action::Barrier { .. }
+        | Action::Flush(_)
+        | Action::Transfer(_)
+        | Action::Pipeline(_) => {}
     }
 }
 
@@ -120,20 +114,20 @@ fn requests(
     program: &Program,
     op: &Op,
     (id, rank): (RankId, &Rank),
-    (block, number): (BlockId, usize),
+    step: Step,
     (event, scene, counters): (usize, &mut Scene, &mut BTreeMap<Name, Counter>),
 ) {
     for channel in rank.channels.ids().filter(|channel| asks(program, rank, op, *channel)) {
-        let Some(served) = scene.find(id, Who::Proxy(channel), block, number) else { continue };
+        let Some(served) = scene.find(id, Who::Proxy(channel), step) else { continue };
         scene.arrow(event, served, Order::Memory);
-        if is_followed_by_a_signal(op)
-            && let Some(name) = arrival(rank, channel)
-        {
-            counters.entry(name).or_default().given.push((served, true));
+        if let Some(name) = arrival(rank, channel) {
+            let given = std::iter::repeat_n((served, true), signals(op, channel));
+            counters.entry(name).or_default().given.extend(given);
         }
-        let next = scene.find(id, Who::Block(block), block, number + 1);
-        if let Some(next) = next.filter(|_| !flushes(&op.action).is_empty()) {
-            scene.arrow(served, next, Order::Memory);
+        let column = |event: usize| scene.events.get(event).map(|event| event.column);
+        let is_next = column(event + 1) == column(event);
+        if is_next && !flushes(&op.action).is_empty() {
+            scene.arrow(served, event + 1, Order::Memory);
         }
     }
 }
@@ -167,16 +161,14 @@ impl Packets {
                     self.written.extend(owners.map(|owner| (owner, *operand, event)));
                 }
             }
-            Action::Pipeline(pipeline) => {
-                pipeline.body.iter().for_each(|op| self.add(op, (ranks, id), event));
-            }
             Action::Sync
             | Action::Barrier { .. }
             | Action::Signal(_)
             | Action::Wait(_)
             | Action::Flush(_)
             | Action::Acquire(_)
-            | Action::Release(_) => {}
+            | Action::Release(_)
+            | Action::Pipeline(_) => {}
         }
     }
 

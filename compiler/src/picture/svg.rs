@@ -1,10 +1,12 @@
 //! The picture as SVG. It is self-contained, uses a font that exists everywhere, and has its content as text, too.
 
-use super::event::{Arrow, Order, Scene, Who};
+use super::event::{Arrow, Column, Event, Order, Scene, Step, Who};
 use super::label;
 use super::layout::Layout;
 use super::{Agent, Mark};
+use crate::bytes;
 use crate::ir::{BlockId, ChannelId, Program, RankId};
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 /// Width of a character, height of a line, padding around text, gaps between columns and between rows, margin.
@@ -15,8 +17,11 @@ const ASIDE: usize = 26;
 const BELOW: usize = 14;
 const MARGIN: usize = 8;
 
+/// From the operations of a pipeline to the frame around them.
+const FRAME: usize = 4;
+
 const STYLE: &str = "text{font:11px monospace;fill:#1f2328}.name{font-weight:bold}.box{fill:#f3f5f7;stroke:#6e7781}\
-.stuck{fill:#fff;stroke-dasharray:4 3}.bar{fill:#dfe3e8;stroke:none}.mark{stroke:#cf222e;stroke-width:2.5}.red{fill:#cf222e}\
+.stuck{fill:#fff;stroke-dasharray:4 3}.bar{fill:#dfe3e8;stroke:none}.window{fill:none;stroke:#6e7781}.mark{stroke:#cf222e;stroke-width:2.5}.red{fill:#cf222e}\
 .life{stroke:#c4cad0}path{fill:none}.memory{stroke:#0969da;stroke-width:1.6}.execution{stroke:#6e7781;stroke-width:1.4;\
 stroke-dasharray:6 4}.packet{stroke:#1a7f37;stroke-width:1.6;stroke-dasharray:2 3}.meeting{stroke:#8250df;stroke-width:3}\
 .race{stroke:#cf222e;stroke-width:1.6;stroke-dasharray:2 2}";
@@ -54,6 +59,7 @@ pub(super) fn write(program: &Program, scene: &Scene, layout: &Layout, marks: &[
         _ = writeln!(body, "<path class=\"race\" d=\"M{x} {y}L{u} {v}\"/>");
     }
     sheet.ranks(marks, &mut body);
+    scene.columns.iter().for_each(|column| sheet.windows(column, &mut body));
     scene.arrows.iter().for_each(|arrow| sheet.arrow(arrow, &mut body));
     (0..scene.events.len()).for_each(|event| sheet.event(event, marks, &mut body));
     let height = sheet.legend(!marked.is_empty(), &mut body);
@@ -80,7 +86,9 @@ fn sheet<'a>(program: &'a Program, scene: &'a Scene, layout: &'a Layout) -> Shee
         before = Some(column.rank);
         let events = column.events.iter().filter_map(|event| scene.events.get(*event));
         let texts = events.flat_map(|event| event.lines.iter()).chain([&column.name]);
-        let longest = texts.map(|text| text.chars().count()).max().unwrap_or_default().max(10);
+        let bar = label::rank(column.rank) + " starts";
+        let longest =
+            texts.chain([&bar]).map(|text| text.chars().count()).max().unwrap_or_default();
         let width = (longest as f64 * CHARACTER).ceil() as usize + 2 * PAD;
         columns.push((x, width));
         x += width + ASIDE;
@@ -89,11 +97,17 @@ fn sheet<'a>(program: &'a Program, scene: &'a Scene, layout: &'a Layout) -> Shee
     // Above are the bars for the starts of ranks, and the names of columns.
     let mut y = MARGIN + LINE + 2 * PAD + LINE + BELOW;
     for row in 0..layout.count {
+        let here = || scene.events.iter().zip(&layout.rows).filter(|(_, at)| **at == row);
+        // Above a pipeline is the size of its window.
+        if here().any(|(event, _)| event.step.inner == Some(0)) {
+            y += LINE;
+        }
         rows.push(y);
-        let here = scene.events.iter().zip(&layout.rows).filter(|(_, at)| **at == row);
-        let lines = here.map(|(event, _)| event.lines.len()).max().unwrap_or(1).max(1);
+        let lines = here().map(|(event, _)| event.lines.len()).max().unwrap_or(1).max(1);
         y += lines * LINE + PAD + BELOW;
     }
+    let column = |event: usize| scene.events.get(event).map(|event| event.column);
+    let around = scene.arrows.iter().any(|arrow| column(arrow.from) == column(arrow.to));
     Sheet {
         program,
         scene,
@@ -101,7 +115,7 @@ fn sheet<'a>(program: &'a Program, scene: &'a Scene, layout: &'a Layout) -> Shee
         columns,
         rows,
         bottom: y,
-        width: (x + MARGIN).saturating_sub(ASIDE).max(260),
+        width: (x + MARGIN).saturating_sub(if around { 0 } else { ASIDE }).max(260),
     }
 }
 
@@ -173,14 +187,44 @@ impl Sheet<'_> {
     }
 
     fn found(&self, mark: &Mark) -> Option<usize> {
-        let (who, block, operation) = match mark.agent {
-            Agent::Block { block, operation } => (Who::Block(BlockId(block)), block, operation),
-            Agent::Proxy { channel, block, operation } => {
-                (Who::Proxy(ChannelId(channel)), block, operation)
+        let (who, block, operation, inner) = match mark.agent {
+            Agent::Block { block, operation, inner } => {
+                (Who::Block(BlockId(block)), block, operation, inner)
+            }
+            Agent::Proxy { channel, block, operation, inner } => {
+                (Who::Proxy(ChannelId(channel)), block, operation, inner)
             }
             Agent::Before | Agent::After => return None,
         };
-        self.scene.find(RankId(mark.rank), who, BlockId(block), operation as usize)
+        let (block, operation) = (BlockId(block), operation as usize);
+        let step = Step { block, operation, inner: inner.map(|inner| inner as usize) };
+        self.scene.find(RankId(mark.rank), who, step)
+    }
+
+    /// Frames around the pipelines of a block.
+    fn windows(&self, column: &Column, body: &mut String) {
+        let events = column.events.iter().filter_map(|event| {
+            let content = self.scene.events.get(*event)?;
+            Some((content, self.area(*event)?))
+        });
+        let inside = events
+            .filter(|(content, _)| matches!(column.who, Who::Block(_)) && content.unit.is_some());
+        let inside: Vec<(&Event, Area)> = inside.collect();
+        for window in
+            inside.chunk_by(|(one, _), (next, _)| one.step.operation == next.step.operation)
+        {
+            let ([(first, Area { x, y, width, .. }), ..], Some((_, last))) =
+                (window, window.last())
+            else {
+                continue;
+            };
+            let (top, bottom) = (y - LINE - FRAME, last.y + last.height + FRAME);
+            let area =
+                Area { x: x - FRAME, y: top, width: width + 2 * FRAME, height: bottom - top };
+            rectangle(area, "window", body);
+            let text = first.unit.map(every).unwrap_or_default();
+            _ = writeln!(body, "<text x=\"{x}\" y=\"{}\">{text}</text>", y - FRAME);
+        }
     }
 
     fn event(&self, event: usize, marks: &[Mark], body: &mut String) {
@@ -209,11 +253,13 @@ impl Sheet<'_> {
         let (Some(from), Some(to)) = (self.area(arrow.from), self.area(arrow.to)) else { return };
         let class = class(arrow.order);
         let (y, v) = (from.y + from.height / 2, to.y + to.height / 2);
-        let (x, u, bend) = match from.x < to.x {
-            true => (from.x + from.width, to.x, 1),
-            false => (from.x, to.x + to.width, -1),
+        // Where it leaves and arrives, and to which side of both; in one column it stays on the right.
+        let (x, u, out, back) = match from.x.cmp(&to.x) {
+            Ordering::Less => (from.x + from.width, to.x, 1, -1),
+            Ordering::Equal => (from.x + from.width, to.x + to.width, 1, 1),
+            Ordering::Greater => (from.x, to.x + to.width, -1, 1),
         };
-        let reach = |at: usize, way: i64| (at as i64 + way * bend * (ASIDE as i64)).max(0);
+        let reach = |at: usize, way: i64| (at as i64 + way * (ASIDE as i64)).max(0);
         let head = if arrow.order == Order::Meeting {
             String::new()
         } else {
@@ -222,8 +268,8 @@ impl Sheet<'_> {
         _ = writeln!(
             body,
             "<path class=\"{class}\" d=\"M{x} {y}C{} {y} {} {v} {u} {v}\"{head}/>",
-            reach(x, 1),
-            reach(u, -1),
+            reach(x, out),
+            reach(u, back),
         );
     }
 
@@ -256,7 +302,10 @@ impl Sheet<'_> {
             let events = column.events.iter().filter_map(|event| self.scene.events.get(*event));
             let steps: Vec<String> = events
                 .enumerate()
-                .map(|(number, event)| format!("{}. {}", number + 1, event.lines.join(" ")))
+                .map(|(number, event)| {
+                    let every = event.unit.map(|unit| every(unit) + ": ").unwrap_or_default();
+                    format!("{}. {every}{}", number + 1, event.lines.join(" "))
+                })
                 .collect();
             _ = writeln!(
                 text,
@@ -273,6 +322,11 @@ impl Sheet<'_> {
         }
         text
     }
+}
+
+/// What is above a pipeline with windows of this size.
+fn every(unit: u64) -> String {
+    format!("every {}", bytes::text(unit))
 }
 
 fn class(order: Order) -> &'static str {

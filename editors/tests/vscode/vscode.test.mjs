@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { closeAll, decorated, goTo, lines, openFile, ROOT, runCommand, shoot, startSession, until } from './session.mjs';
@@ -61,6 +61,17 @@ function running() {
 async function terminal() {
   const rows = await page.$$eval('.xterm-rows > div', (found) => found.map((row) => row.textContent));
   return rows.join('\n').replaceAll('\u00a0', ' ');
+}
+
+/** Runs one of the tasks that the extension provides. */
+async function runTask(page, task) {
+  await runCommand(page, 'Tasks: Run Task');
+  const input = '.quick-input-widget input[placeholder*="task to run"]:visible';
+  for (const choice of ['ccl', task]) {
+    await page.waitForSelector(input);
+    await page.fill(input, choice);
+    await page.click(`.quick-input-list .monaco-list-row.focused:has-text("${choice}")`);
+  }
 }
 
 function status() {
@@ -216,13 +227,7 @@ seen('the server is started again', async () => {
 
 seen('a task runs the compiler, and its reports are problems', async () => {
   await openFile(page, 'missing_wait.ccl');
-  await runCommand(page, 'Tasks: Run Task');
-  const input = '.quick-input-widget input[placeholder*="task to run"]:visible';
-  for (const choice of ['ccl', 'check missing_wait.ccl']) {
-    await page.waitForSelector(input);
-    await page.fill(input, choice);
-    await page.click(`.quick-input-list .monaco-list-row.focused:has-text("${choice}")`);
-  }
+  await runTask(page, 'check missing_wait.ccl');
   await page.waitForSelector('.terminal-wrapper, .terminal.xterm');
   await runCommand(page, 'Problems: Focus on Problems View');
   const problems = () => page.textContent('.markers-panel');
@@ -237,6 +242,32 @@ seen('a program runs in a terminal', async () => {
   await until('the result', async () => /gather: allgather on 4 ranks.*\s+right: \d+ schedules/.test(await terminal()));
   await shoot(page, 'run');
   await runCommand(page, 'Terminal: Kill All Terminals');
+});
+
+seen('settings count while they are written, for what is shown and what is run', async () => {
+  await openFile(page, 'kernels.ccl');
+  await until('an error', async () => (await decorated(page, 'squiggly-error')).length > 0);
+  await runCommand(page, 'ccl: Show Elaborated Program');
+  const other = '.split-view-view:nth-child(2) .editor-group-container';
+  const shown = async (ranks) => (await lines(page, other))[0]?.includes(`for ${ranks} ranks`);
+  await until('the view', () => shown(4));
+  const folder = path.join(session.workspace, '.vscode');
+  mkdirSync(folder);
+  const settings = { 'ccl.target': 'cuda', 'ccl.sms': 5, 'ccl.parameters': { ranks: 3 } };
+  writeFileSync(path.join(folder, 'settings.json'), JSON.stringify(settings));
+  try {
+    await until('no error', async () => (await decorated(page, 'squiggly-error')).length === 0);
+    await until('a view of three ranks', () => shown(3));
+    await runCommand(page, 'ccl: Run Program');
+    await until('the result', async () => /kernels_ranks_3: allgather on 3 ranks.*\s+right: \d+/.test(await terminal()));
+    assert.match((await terminal()).replaceAll('\n', ''), /--sms 5 --target cuda/);
+    await runCommand(page, 'Terminal: Kill All Terminals');
+    await runTask(page, 'check kernels.ccl');
+    await until('the task', async () => /check --message-format short --sms 5 --target cuda/.test((await terminal()).replaceAll('\n', '')));
+    await runCommand(page, 'Terminal: Kill All Terminals');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 seen('the walkthrough shows the way', async () => {

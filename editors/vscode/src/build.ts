@@ -2,7 +2,7 @@
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { targetOf } from './programs';
+import { settingsFor, targetOf } from './programs';
 import { cclTask } from './tasks';
 import { folderOf, needCompiler, runCompiler } from './tools';
 
@@ -29,7 +29,7 @@ async function build(
   }
   const file = target.document.uri;
   const plan = file.fsPath.replace(/\.ccl$/, '') + '.plan.json';
-  const words = ['build', '--message-format', 'short', ...target.words, '-o', plan];
+  const words = ['build', '--message-format', 'short', ...target.words, ...settingsFor('build', file), '-o', plan];
   const done = await runCompiler(compiler, [...words, file.fsPath], file);
   output.info([compiler, ...words, file.fsPath].join(' '));
   output.info(done.stdout + done.stderr);
@@ -64,7 +64,7 @@ async function run(extension: vscode.ExtensionContext, named: unknown[]): Promis
     type: 'ccl',
     command: 'run',
     file: file.fsPath,
-    arguments: target.words,
+    arguments: [...target.words, ...settingsFor('run', file)],
   };
   await vscode.tasks.executeTask(cclTask(compiler, definition, file));
 }

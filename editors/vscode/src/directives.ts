@@ -1,4 +1,7 @@
-/** Reads the comments above a program that set its parameters, such as `// ccl: ranks=16`, as the language server does. */
+/**
+ * Reads a program's parameters, and the comments above it that set them, such as `// ccl: ranks=16`, as the language
+ * server does.
+ */
 
 /** The parameters in all such comments above a line, among documentation and attributes, from top to bottom. */
 export function directives(lines: string[], line: number): [name: string, value: string][] {
@@ -8,6 +11,17 @@ export function directives(lines: string[], line: number): [name: string, value:
     found.unshift(...topLevel(settings ?? '').map(assignment));
   }
   return found;
+}
+
+/** The names of the parameters of the program that begins on a line, whether they have types or not. */
+export function parameterNames(lines: string[], line: number): string[] {
+  const text = lines.slice(line).map((content) => content.replace(/\/\/.*$/, '')).join('\n');
+  const start = text.indexOf('(') + 1;
+  let end = start;
+  for (let depth = 1; end < text.length && depth > 0; end += 1) {
+    depth += nesting(text.charAt(end));
+  }
+  return topLevel(text.slice(start, end - 1)).flatMap((parameter) => /^\w+/.exec(parameter) ?? []);
 }
 
 function assignment(setting: string): [name: string, value: string] {
@@ -20,7 +34,7 @@ function topLevel(text: string): string[] {
   const parts = [''];
   let depth = 0;
   for (const character of text) {
-    depth += '([{'.includes(character) ? 1 : ')]}'.includes(character) ? -1 : 0;
+    depth += nesting(character);
     if (character === ',' && depth === 0) {
       parts.push('');
     } else {
@@ -28,4 +42,8 @@ function topLevel(text: string): string[] {
     }
   }
   return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+function nesting(character: string): number {
+  return '([{'.includes(character) ? 1 : ')]}'.includes(character) ? -1 : 0;
 }

@@ -1,5 +1,5 @@
 /**
- * * The elaborated program next to its source: loops unrolled, every rank's operations, and selections that are shown on
+ * The elaborated program next to its source: loops unrolled, every rank's operations, and selections that are shown on
  * both sides. It follows the text in the editor, saved or not.
  */
 
@@ -61,9 +61,13 @@ export function registerElaborated(server: Server): vscode.Disposable[] {
 
   function follow({ document }: vscode.TextDocumentChangeEvent): void {
     if (document.languageId === 'ccl' && document.uri.scheme !== SCHEME) {
-      clearTimeout(rest);
-      rest = setTimeout(() => views.forEach((view, uri) => void refresh(vscode.Uri.parse(uri, true), view)), REST_MS);
+      refreshSoon();
     }
+  }
+
+  function refreshSoon(): void {
+    clearTimeout(rest);
+    rest = setTimeout(() => views.forEach((view, uri) => void refresh(vscode.Uri.parse(uri, true), view)), REST_MS);
   }
 
   return [
@@ -75,6 +79,7 @@ export function registerElaborated(server: Server): vscode.Disposable[] {
     }),
     vscode.commands.registerCommand('ccl.showElaborated', show),
     vscode.workspace.onDidChangeTextDocument(follow),
+    vscode.workspace.onDidChangeConfiguration((change) => change.affectsConfiguration('ccl') && refreshSoon()),
     vscode.workspace.onDidCloseTextDocument((document) => views.delete(document.uri.toString())),
     vscode.window.onDidChangeTextEditorSelection(({ textEditor, kind }) => {
       if (kind !== undefined) {

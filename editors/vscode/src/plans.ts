@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import type { Node } from 'jsonc-parser';
 import { explainUri } from './explain';
 import { extentOf, looksLikePlan, planTree } from './planTree';
+import { settingsFor } from './programs';
 import { isSource, LabeledPlace, parseReports, Report, reportText } from './reports';
 import { findCompiler, folderOf, needCompiler, runCompiler } from './tools';
 
@@ -24,7 +25,8 @@ export function registerPlans(
     // If the plan is read from its file, cclc finds the map next to it, and the reports name the
     // source.
     const input = document.isDirty || document.uri.scheme !== 'file' ? '-' : document.uri.fsPath;
-    const run = await runCompiler(compiler, ['verify', '--message-format', 'json', input], document.uri, text);
+    const words = ['verify', '--message-format', 'json', ...settingsFor('verify', document.uri), input];
+    const run = await runCompiler(compiler, words, document.uri, text);
     if (run.status !== 0 && run.status !== 1) {
       output.error(`cclc verify: ${run.stderr}`);
       return undefined;

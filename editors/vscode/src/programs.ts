@@ -1,7 +1,7 @@
 /** Finds the program of a file that a command refers to. */
 
 import * as vscode from 'vscode';
-import { directives } from './directives';
+import { directives, parameterNames } from './directives';
 
 /** The names of a text's programs, with the lines on which they begin, from 0. */
 export function programsOf(text: string): { name: string; line: number }[] {
@@ -42,7 +42,22 @@ export async function programOf(file?: unknown, name?: unknown): Promise<Meant |
   return { document, program };
 }
 
-/** Like `target`, but saved, because the compiler reads files. */
+/** The arguments that the settings give to a command of the compiler, besides parameters. */
+export function settingsFor(command: string, file: vscode.Uri): string[] {
+  const target = command === 'check' || command === 'run' ? argumentOf('target', file) : [];
+  // Kernels with NVSHMEM run as others do.
+  const form = target.map((word) => (command === 'run' && word === 'nvshmem' ? 'cuda' : word));
+  return [...argumentOf('sms', file), ...form];
+}
+
+/** The argument for a setting, unless it is the default, which the compiler has, too. */
+function argumentOf(setting: string, file: vscode.Uri): string[] {
+  const settings = vscode.workspace.getConfiguration('ccl', file);
+  const value = settings.get(setting);
+  return value === settings.inspect(setting)?.defaultValue ? [] : [`--${setting}`, String(value)];
+}
+
+/** Like `programOf`, but saved, because the compiler reads files. */
 export async function targetOf(...named: unknown[]): Promise<Target | undefined> {
   const meant = await programOf(...named);
   if (meant === undefined) {
@@ -56,17 +71,16 @@ export async function targetOf(...named: unknown[]): Promise<Target | undefined>
     return undefined;
   }
   const choice = program && programsOf(document.getText()).length > 1 ? ['--program', program.name] : [];
-  return { document, words: [...choice, ...(program ? parameters(document, program.line) : [])] };
+  const given = program ? parameters(document, program.line) : [];
+  return { document, words: [...choice, ...given] };
 }
 
 /** The parameters in the settings that a program has; comments above it override them, such as `// ccl: ranks=16`. */
 function parameters(document: vscode.TextDocument, line: number): string[] {
   const lines = document.getText().split('\n');
-  const header = lines.slice(line).join('\n').split('{', 1)[0] ?? '';
+  const names = parameterNames(lines, line);
   const given = vscode.workspace.getConfiguration('ccl', document.uri).get<Record<string, unknown>>('parameters', {});
-  const known = Object.entries(given).filter(
-    ([name]) => /^\w+$/.test(name) && new RegExp(`\\b${name}\\s*:`).test(header),
-  );
+  const known = Object.entries(given).filter(([name]) => names.includes(name));
   const settings = new Map(known.map(([name, value]) => [name, String(value)]));
   directives(lines, line).forEach(([name, value]) => settings.set(name, value));
   return [...settings].flatMap(([name, value]) => ['-D', `${name}=${value}`]);

@@ -2,6 +2,7 @@
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
+import { settingsFor } from './programs';
 import { findCompiler, folderOf } from './tools';
 
 /** The definition of a task in `tasks.json`. */
@@ -22,7 +23,11 @@ export function registerTasks(extension: vscode.ExtensionContext): vscode.Dispos
       }
       const commands = document.languageId === 'ccl' ? ['check', 'build', 'run'] : planCommands(document);
       const file = vscode.workspace.asRelativePath(document.uri, false);
-      return commands.map((command) => cclTask(compiler, { type: 'ccl', command, file }, document.uri));
+      return commands.map((command) => {
+        const settings = settingsFor(command, document.uri);
+        const given = settings.length > 0 ? { arguments: settings } : {};
+        return cclTask(compiler, { type: 'ccl', command, file, ...given }, document.uri);
+      });
     },
     resolveTask: (task) => {
       const compiler = findCompiler(extension);

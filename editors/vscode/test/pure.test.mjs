@@ -91,3 +91,17 @@ test('all comments above a program set its parameters, the lowest last', async (
   assert.deepEqual(directives(text, 6), expected);
   assert.deepEqual(directives(text.slice(0, 3), 2), []);
 });
+
+test('the parameters of a program are found, with and without types', async () => {
+  const { parameterNames } = await load('directives');
+  const text = [
+    'let ranks = 1;',
+    'program p(ranks = 4, k: int = if true { 1 } else { (2) }, // rows: of the table, (unused',
+    '    table = [[1, ranks], [0, 3]], last: bool,',
+    ') {',
+    '    let none: int = 1;',
+    '}',
+  ];
+  assert.deepEqual(parameterNames(text, 1), ['ranks', 'k', 'table', 'last']);
+  assert.deepEqual(parameterNames(['program q() { f(a, b); }'], 0), []);
+});

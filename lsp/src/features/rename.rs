@@ -7,8 +7,8 @@
 //! - names that the library declares;
 //! - names by which the compiler finds something, both as the old and as the new name;
 //! - new names that are no valid names, and words that the language gives a meaning where the name would be used;
-//! - new names that are already used: for what is declared inside a declaration, in one that would change; for what
-//!   files share, anywhere in a file in which the new name would be visible.
+//! - new names that are already used: for what is declared inside a declaration, in that one; for what files share,
+//!   anywhere in a file in which the new name would be visible.
 
 use super::occurrences::{self, Occurrence};
 use crate::actor::Snapshot;
@@ -212,14 +212,18 @@ impl<'s> Renaming<'s> {
 
     /// Where the new name already has a meaning, in words.
     fn taken(&self, places: &[Spot], new: &str) -> Option<String> {
-        let found = |place: &Spot| match self.role {
-            Role::Item(EntryKind::Program) => {
+        match self.role {
+            Role::Item(EntryKind::Program) => places.iter().find_map(|place| {
                 is_program_name(self.snapshot, place, new).then(|| format!("`{}`", place.name))
+            }),
+            Role::Item(_) => {
+                places.iter().find_map(|place| taken_in_file(self.snapshot, place, new))
             }
-            Role::Item(_) => taken_in_file(self.snapshot, place, new),
-            Role::Parameter(_) | Role::Inner => taken_nearby(self.snapshot, place, new),
-        };
-        places.iter().find_map(found)
+            // Where a call names a parameter, no other name can be meant.
+            Role::Parameter(_) | Role::Inner => {
+                taken_nearby(self.snapshot, &self.found.target, new)
+            }
+        }
     }
 }
 
