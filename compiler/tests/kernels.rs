@@ -210,6 +210,7 @@ fn of_misuse() -> impl Iterator<Item = Trial> {
         ("allreduce_nvls", "misuse_switch.c"),
         ("pairs", "misuse_groups.c"),
         ("broadcast_tree", "misuse_rows.c"),
+        ("allgather_allpairs", "misuse_inner.c"),
     ];
     tests.into_iter().map(|(name, test)| {
         Trial::test(format!("misuse/{name}"), || misuse(&algorithm(name), test))
