@@ -195,11 +195,12 @@ fn main() {
 }
 
 /// What single programs show.
-fn of_single_properties() -> [Trial; 3] {
+fn of_single_properties() -> [Trial; 4] {
     [
         Trial::test("order/two_blocks", || ordered("two_blocks", TWO_BLOCKS)),
         Trial::test("order/turns", || ordered("turns", TURNS)),
         Trial::test("switch_ops", on_integers),
+        Trial::test("libraries", in_libraries),
     ]
 }
 
@@ -210,6 +211,7 @@ fn of_misuse() -> impl Iterator<Item = Trial> {
         ("allreduce_nvls", "misuse_switch.c"),
         ("pairs", "misuse_groups.c"),
         ("broadcast_tree", "misuse_rows.c"),
+        ("allgather_allpairs", "misuse_inner.c"),
     ];
     tests.into_iter().map(|(name, test)| {
         Trial::test(format!("misuse/{name}"), || misuse(&algorithm(name), test))
@@ -378,6 +380,22 @@ fn on_integers() -> Result<(), Failed> {
     }
 }
 
+/// Two builds of a program, loaded into one process: the numbers of each, here those of rank 2, are its own.
+fn in_libraries() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let mut command =
+        std::process::Command::new(build::compile_loader(folder.path(), "libraries.c")?);
+    let mut kept = Vec::new();
+    for (growth, chunks) in [(1, "5"), (3, "13")] {
+        let file = build::kernels("libraries/parts.ccl");
+        let subject = subject(&file, None, &[("ranks", 3), ("growth", growth)]);
+        let built = build::build(&subject, Proof::Needed)?;
+        command.arg(build::compile_library(&built)?).arg(chunks);
+        kept.push(built);
+    }
+    ended_well(&mut command)
+}
+
 /// No memory outside the buffers is touched, whatever the size.
 fn bounds(subject: &Subject) -> Result<(), Failed> {
     let built = build::build(subject, Proof::Needed)?;
@@ -445,7 +463,11 @@ fn misuse(file: &Path, test: &str) -> Result<(), Failed> {
 
 /// An executable ends well; if not, what it says is the failure.
 fn succeeds(executable: &Path) -> Result<(), Failed> {
-    let output = std::process::Command::new(executable).output()?;
+    ended_well(&mut std::process::Command::new(executable))
+}
+
+fn ended_well(command: &mut std::process::Command) -> Result<(), Failed> {
+    let output = command.output()?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() { Ok(()) } else { Err(Failed::from(said)) }
 }

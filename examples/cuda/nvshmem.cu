@@ -1,7 +1,10 @@
 // An AllGather by NVSHMEM: each processing element has a GPU of its own, and pushes its chunk to all others.
-//     cclc build examples/allgather_push_1d.ccl -D ranks=8 --emit cuda=allgather_push_1d.cu --target nvshmem
-//     nvcc -std=c++17 -O3 -arch=sm_90 -rdc=true -I. nvshmem.cu allgather_push_1d.cu -lnvshmem_host -lnvshmem_device -o push
+//
+//     cclc build ../allgather_push_1d.ccl -D ranks=8 --emit cuda=allgather_push_1d.cu --target nvshmem
+//     nvcc -std=c++17 -O3 -arch=sm_90 -rdc=true -I . nvshmem.cu allgather_push_1d.cu -lnvshmem_host -lnvshmem_device -o push
 //     nvshmrun -np 8 ./push
+//
+// nvcc also needs `-I` and `-L` with the folders of NVSHMEM's headers and libraries if it does not look there by itself.
 #include "allgather_push_1d.h"
 #include <cuda_runtime.h>
 #include <nvshmem.h>

@@ -4,6 +4,7 @@
 //! In: the program. Out: constants of the kernels' file, with which `create` refuses an exchange that left out an address.
 
 use super::Network;
+use super::names::WITH_TABLE;
 use crate::ir::{self, Buffer, Channel, Link, Program, Rank, RankId, memory};
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ const MOST_TERMS: usize = 8;
 
 /// The constants: `linked` says whether a rank addresses a peer's memory, `peer_input` and the others which buffers.
 pub(super) fn text(program: &Program, network: Network) -> String {
-    let mut text = format!("    static {}\n", linked(program, &peers(program, network)));
+    let mut text = format!("{}\n", linked(program, &peers(program, network)));
     let touched = touched(program, network);
     for (name, buffer) in [
         ("peer_input", Buffer::Input),
@@ -65,7 +66,7 @@ fn linked(program: &Program, peers: &[BTreeSet<u32>]) -> String {
     let Some(relation) = relations.find(fits) else { return listed(peers) };
     let uses_them = relation.body.contains("rank");
     let parameters = if uses_them { "uint32_t rank, uint32_t peer" } else { "uint32_t, uint32_t" };
-    format!("constexpr bool linked({parameters}) {{{}}}", relation.body)
+    format!("    static constexpr bool linked({parameters}) {{{}}}", relation.body)
 }
 
 /// A relation between ranks, and the body of a function that says whether it holds.
@@ -119,7 +120,7 @@ fn listed(peers: &[BTreeSet<u32>]) -> String {
     let ends = row(&mut std::iter::once(0).chain(ends).map(|end| end.to_string()));
     let all = row(&mut peers.iter().flatten().map(u32::to_string));
     format!(
-        "bool linked(uint32_t rank, uint32_t peer) {{\n        \
+        "{WITH_TABLE} bool linked(uint32_t rank, uint32_t peer) {{\n        \
          static const uint32_t ends[] = {{{ends}}};\n        \
          static const uint32_t peers[] = {{{all}}};\n        \
          for (uint32_t k = ends[rank]; k < ends[rank + 1]; ++k)\n            \

@@ -27,6 +27,10 @@ pub(super) fn rows(role: &str) -> String {
     format!("{role}_rows")
 }
 
+/// What begins a function that has a table. Libraries that one process loads share the tables of functions with equal
+/// names, whatever these contain, unless the functions are hidden.
+pub(super) const WITH_TABLE: &str = "    [[gnu::visibility(\"hidden\")]] static";
+
 /// Names that are taken.
 pub(super) struct Taken {
     names: BTreeSet<String>,

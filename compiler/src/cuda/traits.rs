@@ -5,6 +5,7 @@ use super::aliases;
 use super::body::class;
 use super::layout::{Group, Layout, Traits};
 use super::links;
+use super::names::WITH_TABLE;
 use crate::ir::{self, Buffer, Program};
 
 /// The definition of `Program`.
@@ -90,7 +91,7 @@ fn in_group(groups: &[Group], ranks: u32) -> String {
     }
     let rows: Vec<String> = groups.iter().map(row).collect();
     format!(
-        "    static bool in_group(uint32_t rank, uint32_t group) {{\n        \
+        "{WITH_TABLE} bool in_group(uint32_t rank, uint32_t group) {{\n        \
          static const bool each[][{ranks}] = {{{}}};\n        return each[group][rank];\n    }}\n",
         rows.join(", ")
     )
@@ -119,7 +120,7 @@ fn by_rank(program: &Program, name: &str, number: &dyn Fn(&ir::Rank) -> u32) -> 
     } else {
         let list: Vec<String> = numbers.iter().map(u32::to_string).collect();
         return format!(
-            "    static uint32_t {name}(uint32_t rank) {{\n        static const uint32_t each[] = {{{}}};\n        return each[rank];\n    }}\n",
+            "{WITH_TABLE} uint32_t {name}(uint32_t rank) {{\n        static const uint32_t each[] = {{{}}};\n        return each[rank];\n    }}\n",
             list.join(", ")
         );
     };
@@ -143,7 +144,7 @@ fn initial(program: &Program) -> String {
         })
         .collect();
     format!(
-        "    static int64_t initial(uint32_t rank, uint32_t semaphore) {{\n        static const int64_t each[][{width}] = {{{}}};\n        return each[rank][semaphore];\n    }}\n",
+        "{WITH_TABLE} int64_t initial(uint32_t rank, uint32_t semaphore) {{\n        static const int64_t each[][{width}] = {{{}}};\n        return each[rank][semaphore];\n    }}\n",
         rows.join(", ")
     )
 }

@@ -194,6 +194,26 @@ pub(crate) fn compile_c(built: &Built, file: &str) -> Result<PathBuf, String> {
     Ok(all)
 }
 
+/// Compiles a program's kernels as a library. Functions of the machine are never called, and so never looked for.
+pub(crate) fn compile_library(built: &Built) -> Result<PathBuf, String> {
+    let folder = built.folder.path();
+    let made = folder.join("program.so");
+    let mut compiler = Command::new("g++");
+    compiler.args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"]);
+    compiler.args(["-shared", "-fPIC", "-Wl,-z,lazy", "-DCCL_TYPES=1", "-DCCL_OPS=1", "-x", "c++"]);
+    done(compiler.arg(folder.join("program.cu")).arg("-o").arg(&made))?;
+    Ok(made)
+}
+
+/// Compiles a C file of this folder that loads such libraries.
+pub(crate) fn compile_loader(folder: &Path, file: &str) -> Result<PathBuf, String> {
+    let made = folder.join("loader");
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror"]).arg(kernels(file));
+    done(compiler.arg("-o").arg(&made).arg("-ldl"))?;
+    Ok(made)
+}
+
 /// Compiles a C++ file of this folder that uses the header of kernels only.
 pub(crate) fn compile_alone(folder: &Path, file: &str) -> Result<PathBuf, String> {
     let machine = ADDRESS_MACHINE.as_ref().map_err(Clone::clone)?.path();

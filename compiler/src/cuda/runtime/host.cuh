@@ -251,6 +251,13 @@ template <class P, class E> struct Program {
         return bytes % (grain * P::message_chunks) != 0 ? CCL_BAD_SIZE : CCL_OK;
     }
 
+    // Of the addresses that kernels use. In place, an inner buffer is accessed as a part of the outer one, and begins wherever
+    // its chunks do.
+    static uintptr_t address_bits(const ccl_memory &memory) {
+        const uintptr_t bits = (uintptr_t)memory.scratch | (uintptr_t)memory.sync;
+        return bits | (P::input_in_output ? 0 : (uintptr_t)memory.input) | (P::output_in_input ? 0 : (uintptr_t)memory.output);
+    }
+
     // A rank has addresses for the groups that it is in.
     static ccl_status check_groups(const ccl_setup &setup) {
         if (!setup.multicast) return CCL_BAD_ARGUMENT;
@@ -271,8 +278,7 @@ template <class P, class E> struct Program {
             const ccl_status status = check_groups(setup);
             if (status != CCL_OK) return status;
         }
-        if (((uintptr_t)memory.input | (uintptr_t)memory.output | (uintptr_t)memory.scratch | (uintptr_t)memory.sync) % 16)
-            return CCL_BAD_ALIGNMENT;
+        if (address_bits(memory) % 16) return CCL_BAD_ALIGNMENT;
         const char *in = (const char *)memory.input, *out = (const char *)memory.output;
         const size_t offset = setup.message_bytes / P::message_chunks * P::inner_offset((uint32_t)setup.rank);
         if (P::input_in_output) return in && in != out + offset ? CCL_BAD_POINTER : CCL_OK;
@@ -289,7 +295,7 @@ template <class P, class E> struct Program {
             const bool input = P::peer_input && P::input_chunks(r) > 0, output = P::peer_output && P::output_chunks(r) > 0;
             if (!peer.sync || (input && !peer.input) || (output && !peer.output)) return CCL_EXCHANGE_FAILED;
             if (P::peer_scratch && scratch && !peer.scratch) return CCL_EXCHANGE_FAILED;
-            bits |= (uintptr_t)peer.input | (uintptr_t)peer.output | (uintptr_t)peer.scratch | (uintptr_t)peer.sync;
+            bits |= address_bits(peer);
         }
         return bits % 16 ? CCL_BAD_ALIGNMENT : CCL_OK;
     }
