@@ -198,6 +198,11 @@ static int exchange(void *, const ccl_memory *, ccl_memory *all) {
     return 0;
 }
 
+#ifdef MULTICAST
+// One device has no switch. For programs with switch channels, an emulator gives an address for the memory of several ranks.
+extern "C" void *MULTICAST(void *const *members, size_t count, size_t bytes);
+#endif
+
 // What is combined how, in how large messages.
 struct Case {
     const char *kind;
@@ -215,6 +220,7 @@ template <class T, class Op> class Run {
     const size_t chunk;
     char *inputs[Fixed::ranks], *outputs[Fixed::ranks];
     Handle *programs[Fixed::ranks];
+    void *multicast[Fixed::groups + 1] = {};
     All all = {};
     unsigned long long *const wrong;
     uint32_t turn = 0;
@@ -228,6 +234,7 @@ template <class T, class Op> class Run {
     explicit Run(const Case &given)
         : given(given), chunk(given.bytes / Fixed::message_chunks), wrong((unsigned long long *)memory(sizeof *wrong)) {
         for (uint32_t r = 0; r < Fixed::ranks; ++r) allocate(r);
+        join_switches();
         std::vector<std::thread> threads;
         for (uint32_t r = 0; r < Fixed::ranks; ++r) threads.emplace_back([this, r] { create(r); });
         for (std::thread &thread : threads) thread.join();
@@ -314,12 +321,26 @@ template <class T, class Op> class Run {
         inputs[r] = Fixed::input_in_output ? (char *)table[r].output + offset : (char *)table[r].input;
         outputs[r] = Fixed::output_in_input ? (char *)table[r].input + offset : (char *)table[r].output;
     }
+    void join_switches() {
+#ifdef MULTICAST
+        for (uint32_t g = 0; g < Fixed::groups; ++g) {
+            const auto &group = JOIN(NAME, _groups)[g];
+            void *members[Fixed::ranks];
+            for (int k = 0; k < group.count; ++k) {
+                const int r = group.ranks[k];
+                members[k] = group.buffer == 0 ? inputs[r] : group.buffer == 1 ? outputs[r] : table[r].scratch;
+            }
+            multicast[g] = MULTICAST(members, (size_t)group.count, given.bytes);
+        }
+#endif
+    }
     void create(uint32_t r) {
         ccl_setup setup = {};
         setup.rank = (int)r;
         setup.message_bytes = given.bytes;
         setup.memory = table[r];
         setup.exchange = exchange;
+        setup.multicast = multicast;
         accept(JOIN(NAME, _create)(&programs[r], &setup), "create");
     }
 
@@ -352,6 +373,7 @@ template <class T, class Op> class Run {
         accept(cudaLaunchKernelEx(&config, fill<T>, (T *)inputs[r], chunk * Fixed::input_chunks(r) / sizeof(T), place(r, launch)), "fill");
     }
     void compare_one(uint32_t r, uint32_t launch, cudaStream_t stream) {
+        if (given.which == ORDER) return;
         const cudaLaunchConfig_t config = many_threads(stream);
         accept(cudaLaunchKernelEx(&config, compare<T, Op>, (const T *)outputs[r], chunk * Fixed::output_chunks(r) / sizeof(T),
                                   place(r, launch), wrong),
@@ -411,7 +433,8 @@ template <ccl_type Type, class T, ccl_op Operation, class Op> static bool one(Ac
     const std::string kind = std::string(types[Type]) + " " + ops[Operation];
     const Case given = {kind.c_str(), Type, Operation, which, bytes};
     // What the program has no kernel for is left out.
-    if constexpr (!Fixed::reduces || ((CCL_TYPES >> Type & 1) && (CCL_OPS >> Operation & 1) && combines(Operation)))
+    constexpr bool combined = combines(Operation) && ccl::combines<Fixed, T, Op>();
+    if constexpr (!Fixed::reduces || ((CCL_TYPES >> Type & 1) && (CCL_OPS >> Operation & 1) && combined))
         return action == LAUNCH ? launch_apart<T, Op>(given) : launch_together<T, Op>(given, action == TIME);
     return true;
 }

@@ -10,7 +10,11 @@ using Clock = std::chrono::steady_clock;
 static cudaStream_t home;
 
 static cudaLaunchConfig_t one_thread(cudaStream_t stream) { return {dim3(1), dim3(1), 0, stream, nullptr, 0}; }
-static cudaLaunchConfig_t many_threads(cudaStream_t stream) { return {dim3(1024), dim3(256), 0, stream, nullptr, 0}; }
+// Where threads are few, so are those that fill and compare memory.
+#ifndef MANY_BLOCKS
+#define MANY_BLOCKS 1024
+#endif
+static cudaLaunchConfig_t many_threads(cudaStream_t stream) { return {dim3(MANY_BLOCKS), dim3(256), 0, stream, nullptr, 0}; }
 
 // Seconds that everything launched may take: kernels that wait forever do not end by themselves.
 #ifndef PATIENCE

@@ -9,12 +9,13 @@ __device__ inline uint32_t number(uint32_t rank, size_t element, uint32_t launch
     return (uint32_t)((rank * 5 + element * 3 + element / 1021 + launch * 7 + 1) % 13);
 }
 
-enum Collective { GATHER, REDUCE_ALL, REDUCE_SCATTER, TO_ALL, FROM_ROOT, TO_NEXT, UNKNOWN };
+enum Collective { GATHER, REDUCE_ALL, REDUCE_SCATTER, TO_ALL, FROM_ROOT, TO_NEXT, ORDER, UNKNOWN };
 
 static Collective collective(const char *name) {
     static const struct { const char *name; Collective which; } known[] = {
         {"allgather", GATHER}, {"allreduce", REDUCE_ALL}, {"reducescatter", REDUCE_SCATTER},
-        {"alltoall", TO_ALL}, {"broadcast", FROM_ROOT}, {"sendrecv", TO_NEXT}};
+        {"alltoall", TO_ALL}, {"broadcast", FROM_ROOT}, {"sendrecv", TO_NEXT},
+        {"barrier", ORDER}};  // which moves nothing
     for (const auto &one : known)
         if (strcmp(one.name, name) == 0) return one.which;
     fprintf(stderr, "%s: there is no reference for a collective called %s\n", subject.name.c_str(), name);
