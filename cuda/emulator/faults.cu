@@ -1,7 +1,7 @@
 // Tests the emulator.
-//     faults numbers|beyond|freed|unaligned|trap
-// `numbers` compares what instructions compute with what the same functions give on the host; the status is 0 if they agree. The
-// others do what a GPU would not let pass, and the emulator must end them.
+//     faults numbers|ordered|beyond|freed|unaligned|trap|relaxed|unfenced|apart|aliased
+// `numbers` compares what instructions compute with what the same functions give on the host; the status is 0 if they agree.
+// `ordered` is right. The others do what a GPU would not let pass, or must not be relied on, and the emulator must end them.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -61,6 +61,41 @@ __global__ void numbers(Results *results) {
 __global__ void store(uint4 *at) { *at = uint4{1, 2, 3, 4}; }
 __global__ void stop() { __trap(); }
 
+// One block sends the other one a number, in one of these ways.
+enum Way { RELEASED, FENCED, RELAXED, UNFENCED };
+__global__ void message(uint32_t *data, unsigned long long *flag, Way way) {
+    if (blockIdx.x == 0) {
+        data[threadIdx.x] = threadIdx.x;
+        __syncthreads();
+        if (threadIdx.x > 0) return;
+        if (way == FENCED) asm volatile("fence.acq_rel.sys;" ::: "memory");
+        if (way == RELEASED) asm volatile("red.release.sys.global.add.u64 [%0], 1;" ::"l"(flag) : "memory");
+        else asm volatile("red.relaxed.sys.global.add.u64 [%0], 1;" ::"l"(flag) : "memory");
+    } else {
+        unsigned long long seen = 0;
+        while (threadIdx.x == 0 && seen == 0) {
+            if (way == RELEASED || way == UNFENCED) asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(seen) : "l"(flag) : "memory");
+            else asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(seen) : "l"(flag) : "memory");
+        }
+        if (way == FENCED) asm volatile("fence.acq_rel.sys;" ::: "memory");
+        __syncthreads();
+        data[32 + threadIdx.x] = data[31 - threadIdx.x];
+    }
+}
+// A thread stores by a multicast address, and loads by the memory's own.
+__global__ void by_two_addresses(uint32_t *multicast, uint32_t *own, bool fenced) {
+    asm volatile("multimem.st.relaxed.sys.global.v4.f32 [%0], {%1, %1, %1, %1};" ::"l"(multicast), "r"(7) : "memory");
+    if (fenced) asm volatile("fence.proxy.alias;" ::: "memory");
+    own[8] = own[0];
+}
+extern "C" void *emulator_multicast(void *const *members, size_t count, size_t bytes);
+
+// Threads of a block read what others wrote, without a barrier.
+__global__ void apart(uint32_t *data) {
+    data[threadIdx.x] = threadIdx.x;
+    data[32 + threadIdx.x] = data[31 - threadIdx.x];
+}
+
 // Numbers that are none have many forms.
 static bool is_number(float value) { return value == value; }
 static int compare_numbers() {
@@ -88,8 +123,24 @@ int main(int count, char **words) {
     const auto is = [&](const char *word) { return count == 2 && strcmp(words[1], word) == 0; };
     if (is("numbers")) return compare_numbers();
     char *memory = nullptr;
-    cudaMalloc(&memory, 64);
-    if (is("beyond")) store<<<1, 1>>>((uint4 *)(memory + 64));
+    unsigned long long *flag = nullptr;
+    cudaMalloc(&memory, 256);
+    cudaMalloc(&flag, sizeof *flag);
+    const auto send = [&](Way way) {
+        cudaMemsetAsync(flag, 0, sizeof *flag, nullptr);
+        message<<<2, 32>>>((uint32_t *)memory, flag, way);
+    };
+    auto *multicast = (uint32_t *)emulator_multicast((void **)&memory, 1, 256);
+    if (is("ordered")) {
+        send(RELEASED);
+        send(FENCED);
+        by_two_addresses<<<1, 1>>>(multicast, (uint32_t *)memory, true);
+    }
+    if (is("aliased")) by_two_addresses<<<1, 1>>>(multicast, (uint32_t *)memory, false);
+    if (is("relaxed")) send(RELAXED);
+    if (is("unfenced")) send(UNFENCED);
+    if (is("apart")) apart<<<1, 32>>>((uint32_t *)memory);
+    if (is("beyond")) store<<<1, 1>>>((uint4 *)(memory + 256));
     if (is("unaligned")) store<<<1, 1>>>((uint4 *)(memory + 8));
     if (is("trap")) stop<<<1, 1>>>();
     if (is("freed")) {

@@ -4,6 +4,7 @@
 // Addresses are those of this process. Every access to memory that a launch was given is checked: that it is there, and aligned.
 #pragma once
 #include "arithmetic.hpp"
+#include "races.hpp"
 #include <functional>
 #include <memory>
 
@@ -46,6 +47,7 @@ struct Block {
     std::vector<Thread> threads;
     std::map<std::string, std::unique_ptr<uint64_t[]>> shared;
     size_t waiting = 0, running = 0;
+    bool watched = false;  // for races
     void release();
 };
 
@@ -54,6 +56,7 @@ struct Thread {
     uint32_t number = 0, threads = 0, blocks = 0;
     std::vector<Frame> frames;
     bool waits = false, yields = false;
+    Knowledge knowledge;
     Frame &frame() { return frames.back(); }
     uint64_t &at(uint64_t place) { return frames.back().registers[place]; }
 };
@@ -62,13 +65,33 @@ inline void Block::release() {
     if (waiting == 0 || waiting < running) return;
     waiting = 0;
     for (Thread &thread : threads) thread.waits = false;
+    if (!watched) return;
+    Clock now, done, aliased;
+    for (const Thread &thread : threads) {
+        now.join(thread.knowledge.now);
+        done.join(thread.knowledge.done);
+        aliased.join(thread.knowledge.aliased);
+    }
+    for (Thread &thread : threads) {
+        thread.knowledge.now = now;
+        thread.knowledge.done = done;
+        thread.knowledge.aliased = aliased;
+        thread.knowledge.tick();
+    }
 }
 
 // Memory that the program has been given.
 class Memory {
   public:
+    Races races;
+
     void add(void *at, size_t bytes) { given[(uint64_t)at] = bytes; }
-    void remove(void *at) { given.erase((uint64_t)at); }
+    void remove(void *at) {
+        const auto found = given.find((uint64_t)at);
+        if (found == given.end()) return;
+        races.forget(found->first, found->second);
+        given.erase(found);
+    }
     void check(uint64_t at, size_t bytes, const Statement &by) const {
         if (at % bytes != 0) fail("an address that is not aligned", at, by);
         auto next = given.upper_bound(at);
@@ -103,9 +126,7 @@ class Memory {
         size_t bytes;
     };
     [[noreturn]] static void fail(const char *what, uint64_t at, const Statement &by) {
-        std::string text;
-        for (const std::string &word : by.words) text += (text.empty() ? "" : ".") + word;
-        throw std::runtime_error("`" + text + "` accesses " + what + ": " + std::to_string(at));
+        throw std::runtime_error("`" + by.text + "` accesses " + what + ": " + std::to_string(at));
     }
     std::map<uint64_t, size_t> given;
     std::map<uint64_t, Group> multicasts;
@@ -237,7 +258,14 @@ class Program {
         if (what == "multimem") return has("st") ? store_to_all(function, statement) : reduce(function, statement);
         if (what == "atom" || what == "red") return atomic(function, statement);
         // Instructions are carried out one after the other, so all is in order.
-        if (what == "fence" || what == "membar" || what == "griddepcontrol") return [](Thread &) {};
+        if ((what == "fence" && !has("proxy")) || what == "membar")
+            return [this](Thread &thread) {
+                if (memory.races.watched) memory.races.fence(thread.knowledge);
+            };
+        if (what == "fence" && has("alias"))
+            return [this](Thread &thread) {
+                if (memory.races.watched) memory.races.fence_proxies(thread.knowledge);
+            };
         if (what == "nanosleep") return [](Thread &thread) { thread.yields = true; };
         if (what == "bar" || what == "barrier") {
             if (!has("sync") || statement.operands.size() != 1) return unknown(statement);
@@ -274,10 +302,8 @@ class Program {
     }
 
     Act unknown(const Statement &statement) {
-        std::string text;
-        for (const std::string &word : statement.words) text += (text.empty() ? "" : ".") + word;
         // It is only wrong to carry it out.
-        return [text](Thread &) { throw Unknown("the instruction `" + text + "`"); };
+        return [text = statement.text](Thread &) { throw Unknown("the instruction `" + text + "`"); };
     }
 
     Act jump(const Function &function, const Statement &statement) {
@@ -341,6 +367,16 @@ class Program {
         return std::find(statement.words.begin(), statement.words.end(), "global") != statement.words.end();
     }
 
+    static Order order(const Statement &statement) {
+        const auto has = [&](const char *word) {
+            return std::find(statement.words.begin(), statement.words.end(), word) != statement.words.end();
+        };
+        if (has("acq_rel")) return BOTH;
+        if (has("acquire")) return ACQUIRE;
+        if (has("release")) return RELEASE;
+        return has("relaxed") || has("volatile") ? RELAXED : WEAK;
+    }
+
     Act load(const Function &function, const Statement &statement) {
         const std::vector<Operand> to = parts(statement.operands[0]);
         const Type type = Type::of(statement.words.back());
@@ -348,9 +384,11 @@ class Program {
         const Get at = address(function, statement.operands[1]);
         const size_t each = type.bits / 8, bytes = each * to.size();
         const bool given = is_given(statement);
+        const Order strength = order(statement);
         return [=, by = &statement](Thread &thread) {
             const uint64_t from = at(thread);
             if (given) memory.check(from, bytes, *by);
+            if (given && memory.races.watched) memory.races.read(thread.knowledge, from, bytes, strength, by->text);
             for (size_t k = 0; k < to.size(); ++k) {
                 uint64_t value = 0;
                 memcpy(&value, (const char *)from + each * k, each);
@@ -365,9 +403,12 @@ class Program {
         std::vector<Get> values;
         for (const Operand &part : parts(statement.operands[1])) values.push_back(get(function, part));
         const bool given = is_given(statement);
+        const Order strength = order(statement);
         return [=, by = &statement](Thread &thread) {
             const uint64_t to = at(thread);
             if (given) memory.check(to, each * values.size(), *by);
+            if (given && memory.races.watched)
+                memory.races.write(thread.knowledge, to, each * values.size(), strength, by->text);
             for (size_t k = 0; k < values.size(); ++k) {
                 const uint64_t value = values[k](thread);
                 memcpy((char *)to + each * k, &value, each);
@@ -382,9 +423,11 @@ class Program {
         const Type type = Type::of(words.back());
         const Get at = address(function, statement.operands[returns]), value = get(function, statement.operands[1 + returns]);
         const size_t bytes = type.bits / 8;
+        const Order strength = std::max(order(statement), RELAXED);
         return [=, by = &statement, place = statement.operands[0].number](Thread &thread) {
             const uint64_t cell = at(thread);
             memory.check(cell, bytes, *by);
+            if (memory.races.watched) memory.races.update(thread.knowledge, cell, bytes, strength, by->text);
             uint64_t before = 0;
             memcpy(&before, (const char *)cell, bytes);
             const uint64_t after = before + value(thread);
@@ -402,6 +445,7 @@ class Program {
         for (const Operand &part : parts(statement.operands[1])) values.push_back(get(function, part));
         return [=, by = &statement](Thread &thread) {
             for (uint64_t to : memory.members_of(at(thread), each * values.size(), *by)) {
+                if (memory.races.watched) memory.races.write(thread.knowledge, to, each * values.size(), RELAXED, by->text, ALIAS);
                 for (size_t k = 0; k < values.size(); ++k) {
                     const uint64_t value = values[k](thread);
                     memcpy((char *)to + each * k, &value, each);
@@ -428,6 +472,8 @@ class Program {
         const Type sum = wide ? Type{'f', 32} : type;
         return [=, by = &statement, of = found->second](Thread &thread) {
             const std::vector<uint64_t> members = memory.members_of(at(thread), each * count, *by);
+            for (uint64_t from : members)
+                if (memory.races.watched) memory.races.read(thread.knowledge, from, each * count, RELAXED, by->text, ALIAS);
             for (size_t k = 0; k < to.size(); ++k) thread.at(to[k].number) = 0;
             for (size_t k = 0; k < count; ++k) {
                 uint64_t all = 0;
@@ -449,14 +495,26 @@ class Program {
     std::map<std::string, Code> codes;
 };
 
+// What is done one after the other, as in a stream: what came before, and the numbers that its threads have.
+struct Line {
+    Clock clock;
+    std::vector<uint32_t> threads;
+    uint32_t thread(size_t k, Races &races) {
+        while (threads.size() <= k) threads.push_back(races.take_thread());
+        return threads[k];
+    }
+    void give_back(Races &races) {
+        for (uint32_t thread : threads) races.give_back(thread);
+        threads.clear();
+    }
+};
+
 // A kernel that runs.
 struct Launch {
-    const Code *code;
     std::vector<Block> blocks;
-    size_t running = 0;
 
     // `arguments` are copied.
-    Launch(const Code &code, void **arguments, uint32_t blocks, uint32_t threads) : code(&code), blocks(blocks) {
+    Launch(const Code &code, void **arguments, uint32_t blocks, uint32_t threads) : blocks(blocks) {
         const Function &function = *code.function;
         for (uint32_t b = 0; b < blocks; ++b) {
             Block &block = this->blocks[b];
@@ -482,6 +540,29 @@ struct Launch {
         for (const Block &block : blocks)
             if (block.running > 0) return false;
         return true;
+    }
+
+    // It comes after what is in the line; what comes next is after it.
+    void begin(Line &line, Races &races) {
+        size_t k = 0;
+        for (Block &block : blocks) {
+            block.watched = races.watched;
+            for (Thread &thread : block.threads) {
+                if (!races.watched) continue;
+                thread.knowledge = races.begun(line.thread(k++, races), line.clock);
+                thread.knowledge.name = "thread " + std::to_string(thread.number) + " of block " + std::to_string(block.number) +
+                                        " of " + thread.frame().code->function->name;
+            }
+        }
+    }
+    void end(Line &line, Races &races) const {
+        for (const Block &block : blocks) {
+            for (const Thread &thread : block.threads) {
+                if (!races.watched) return;
+                races.ended(thread.knowledge);
+                line.clock.join(thread.knowledge.now);
+            }
+        }
     }
 };
 

@@ -3,8 +3,9 @@
 //     nvcc -gencode arch=compute_90,code=compute_90 -Xfatbin -no-compress -cudart none PROGRAM.cu emulator.o
 //
 // All is done in the thread that waits for it. Blocks of all launches that may run at the same time do: a few instructions of each
-// thread, in an order that EMULATOR_SEED decides. What a launch accesses must be memory that it was given, and aligned; it ends the
-// program otherwise, with a message. Only what this project's programs call is here.
+// thread, in an order that EMULATOR_SEED decides. What a launch accesses must be memory that it was given, and aligned; with
+// EMULATOR_RACES, accesses of several threads must be ordered, too. Otherwise, the program ends with a message. Only what this
+// project's programs call is here.
 #include "machine.hpp"
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +30,7 @@ struct State {
     std::vector<std::unique_ptr<ptx::Program>> programs;
     std::map<const void *, std::string> kernels;  // by the address of their stand-in on the host
     std::set<cudaStream_t> streams;
+    ptx::Clock host;  // what the host has waited for
 };
 // Host threads may call at the same time; one of them is served.
 std::recursive_mutex &door() {
@@ -38,7 +40,11 @@ std::recursive_mutex &door() {
 using Turn = std::lock_guard<std::recursive_mutex>;
 
 State &state() {
-    static State *made = new State();  // never destroyed: programs may still end when statics are gone
+    static State *made = [] {
+        State *state = new State();  // never destroyed: programs may still end when statics are gone
+        state->memory.races.watched = getenv("EMULATOR_RACES") != nullptr;
+        return state;
+    }();
     return *made;
 }
 
@@ -82,8 +88,8 @@ std::mt19937 &chance() {
     return made;
 }
 
-// Something that a stream does, a piece at a time; true when it is done.
-using Work = std::function<bool()>;
+// Something that a stream does, a piece at a time, after what is in the line; true when it is done.
+using Work = std::function<bool(ptx::Line &)>;
 // Makes it anew for each launch of a graph.
 using Maker = std::function<Work()>;
 
@@ -100,9 +106,11 @@ struct CUgraph_st {
 };
 struct CUgraphExec_st {
     std::vector<Node> nodes;
+    std::vector<ptx::Line> lines;
 };
 struct CUstream_st {
     std::deque<Work> works;
+    ptx::Line line;
     cudaGraph_t captured = nullptr;
     std::set<size_t> last;  // of what is captured, what comes before the next
 };
@@ -111,6 +119,7 @@ struct CUevent_st {
     cudaGraph_t captured = nullptr;
     std::set<size_t> nodes;
     uint64_t time = 0;  // in instructions
+    ptx::Clock clock;
 };
 
 namespace {
@@ -122,9 +131,18 @@ cudaStream_t known(cudaStream_t stream) {
     return one;
 }
 
+Work once(std::function<void(ptx::Line &)> act) {
+    return [act](ptx::Line &line) {
+        act(line);
+        return true;
+    };
+}
+
 void give(cudaStream_t stream, const Maker &maker) {
     cudaStream_t to = known(stream);
     if (!to->captured) {
+        // It comes after what the host has waited for until now.
+        to->works.push_back(once([host = state().host](ptx::Line &line) { line.clock.join(host); }));
         to->works.push_back(maker());
         return;
     }
@@ -139,14 +157,20 @@ bool advance() {
     for (cudaStream_t stream : state().streams) {
         if (stream->works.empty()) continue;
         any = true;
-        if (stream->works.front()()) stream->works.pop_front();
+        try {
+            if (stream->works.front()(stream->line)) stream->works.pop_front();
+        } catch (const std::exception &error) {
+            stop(error.what());
+        }
     }
     return any;
 }
 
 bool is_done(cudaStream_t stream) {
     const Turn turn(door());
-    return known(stream)->works.empty();
+    if (!known(stream)->works.empty()) return false;
+    state().host.join(known(stream)->line.clock);
+    return true;
 }
 
 // A few instructions of each thread of a launch.
@@ -154,11 +178,7 @@ bool advance(ptx::Launch &launch) {
     std::uniform_int_distribution<size_t> most(1, 64);
     for (ptx::Block &block : launch.blocks)
         for (ptx::Thread &thread : block.threads) {
-            try {
-                ptx::run(thread, most(chance()));
-            } catch (const std::exception &error) {
-                stop(error.what());
-            }
+            ptx::run(thread, most(chance()));
         }
     return launch.done();
 }
@@ -176,22 +196,30 @@ void launch(const void *kernel, dim3 blocks, dim3 threads, void **arguments, cud
     }
     give(stream, [=, &code]() -> Work {
         auto running = std::make_shared<std::unique_ptr<ptx::Launch>>();
-        return [=, &code] {
+        return [=, &code](ptx::Line &line) {
             if (!*running) {
                 std::vector<void *> list;
                 for (std::vector<char> &one : *kept) list.push_back(one.data());
                 running->reset(new ptx::Launch(code, list.data(), blocks.x, threads.x));
+                (*running)->begin(line, state().memory.races);
             }
-            return advance(**running);
+            if (!advance(**running)) return false;
+            (*running)->end(line, state().memory.races);
+            return true;
         };
     });
 }
 
-Work once(std::function<void()> act) {
-    return [act] {
-        act();
-        return true;
-    };
+// What a copy does to memory is done by the first thread of its line.
+void copied(ptx::Line &line, const void *at, size_t bytes, bool writes) {
+    static const std::string text = "cudaMemcpyAsync or cudaMemsetAsync";
+    ptx::Races &races = state().memory.races;
+    if (!races.watched) return;
+    ptx::Knowledge knowledge = races.begun(line.thread(0, races), line.clock);
+    if (writes) races.write(knowledge, (uint64_t)at, bytes, ptx::WEAK, text);
+    else races.read(knowledge, (uint64_t)at, bytes, ptx::WEAK, text);
+    races.ended(knowledge);
+    line.clock.join(knowledge.now);
 }
 
 }  // namespace
@@ -302,12 +330,23 @@ cudaError_t cudaMemGetInfo(size_t *left, size_t *all) {
 }
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
     const Turn turn(door());
-    give(stream, [=] { return once([=] { memcpy(to, from, bytes); }); });
+    give(stream, [=] {
+        return once([=](ptx::Line &line) {
+            copied(line, from, bytes, false);
+            copied(line, to, bytes, true);
+            memcpy(to, from, bytes);
+        });
+    });
     return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) {
     const Turn turn(door());
-    give(stream, [=] { return once([=] { memset(to, value, bytes); }); });
+    give(stream, [=] {
+        return once([=](ptx::Line &line) {
+            copied(line, to, bytes, true);
+            memset(to, value, bytes);
+        });
+    });
     return cudaSuccess;
 }
 
@@ -319,6 +358,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *made, unsigned) {
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     cudaStreamSynchronize(stream);
     state().streams.erase(stream);
+    stream->line.give_back(state().memory.races);
     delete stream;
     return cudaSuccess;
 }
@@ -350,9 +390,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     }
     const size_t record = ++event->recorded;
     give(stream, [=] {
-        return once([=] {
+        return once([=](ptx::Line &line) {
             event->reached = record;
             event->time = ptx::instructions();
+            event->clock = line.clock;
         });
     });
     return cudaSuccess;
@@ -371,7 +412,13 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
         return cudaSuccess;
     }
     const size_t record = event->recorded;
-    give(stream, [=]() -> Work { return [=] { return event->reached >= record; }; });
+    give(stream, [=]() -> Work {
+        return [=](ptx::Line &line) {
+            if (event->reached < record) return false;
+            line.clock.join(event->clock);
+            return true;
+        };
+    });
     return cudaSuccess;
 }
 
@@ -393,23 +440,27 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *made) {
     return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *made, cudaGraph_t graph, unsigned long long) {
-    *made = new CUgraphExec_st{graph->nodes};
+    *made = new CUgraphExec_st{graph->nodes, std::vector<ptx::Line>(graph->nodes.size())};
     return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
     const Turn turn(door());
-    const std::vector<Node> nodes = graph->nodes;
-    give(stream, [nodes]() -> Work {
+    give(stream, [graph]() -> Work {
         auto works = std::make_shared<std::vector<Work>>();
         auto done = std::make_shared<std::set<size_t>>();
-        for (const Node &node : nodes) works->push_back(node.make());
-        return [=] {
-            for (size_t k = 0; k < nodes.size(); ++k) {
-                const std::set<size_t> &after = nodes[k].after;
+        for (const Node &node : graph->nodes) works->push_back(node.make());
+        return [=](ptx::Line &line) {
+            for (size_t k = 0; k < graph->nodes.size(); ++k) {
+                const std::set<size_t> &after = graph->nodes[k].after;
                 if (done->count(k) || !std::includes(done->begin(), done->end(), after.begin(), after.end())) continue;
-                if ((*works)[k]()) done->insert(k);
+                ptx::Line &own = graph->lines[k];
+                own.clock.join(line.clock);
+                for (size_t before : after) own.clock.join(graph->lines[before].clock);
+                if ((*works)[k](own)) done->insert(k);
             }
-            return done->size() == nodes.size();
+            if (done->size() < graph->nodes.size()) return false;
+            for (const ptx::Line &own : graph->lines) line.clock.join(own.clock);
+            return true;
         };
     });
     return cudaSuccess;
@@ -419,6 +470,8 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
     return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+    const Turn turn(door());
+    for (ptx::Line &line : graph->lines) line.give_back(state().memory.races);
     delete graph;
     return cudaSuccess;
 }

@@ -88,7 +88,8 @@ struct Operand {
 };
 
 struct Statement {
-    std::vector<std::string> words;  // of the instruction: `st`, `global`, `v4`, `u32`
+    std::string text;                // the instruction: `st.global.v4.u32`
+    std::vector<std::string> words;  // its words
     std::vector<Operand> operands;
     int guard = -1;  // the register of its predicate
     bool guard_inverted = false;
@@ -189,7 +190,9 @@ class Reader {
         if (words.took(".reg")) return registers(function);
         if (words.took(".param") || words.took(".local")) {
             auto [name, made] = variable();
-            function.own[name] = made;
+            // Each call has its own `param0`; they take turns in the place of the largest.
+            Variable &own = function.own[name];
+            own.bytes = std::max(own.bytes, made.bytes);
             return;
         }
         if (words.took(".shared")) {
@@ -208,6 +211,7 @@ class Reader {
             function.labels[word] = function.body.size();
             return;
         }
+        made.text = word;
         made.words = split(word);
         if (made.words[0] == "call") {
             call(made);

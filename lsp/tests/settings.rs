@@ -86,6 +86,7 @@ fn programs_are_checked_for_the_target_of_the_settings() {
         ("cuda", vec![]),
         ("executor", vec!["E0802", "E0803"]),
         ("nvshmem", vec![]),
+        ("executor", vec!["E0802", "E0803"]),
         ("mscclpp", vec![]),
     ] {
         configure(&mut client, json!({"ccl": {"target": target}}));
