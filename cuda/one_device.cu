@@ -326,11 +326,15 @@ template <class T, class Op> class Run {
         for (uint32_t g = 0; g < Fixed::groups; ++g) {
             const auto &group = JOIN(NAME, _groups)[g];
             void *members[Fixed::ranks];
+            size_t bytes = SIZE_MAX;
             for (int k = 0; k < group.count; ++k) {
                 const int r = group.ranks[k];
                 members[k] = group.buffer == 0 ? inputs[r] : group.buffer == 1 ? outputs[r] : table[r].scratch;
+                const size_t sizes[] = {chunk * Fixed::input_chunks(r), chunk * Fixed::output_chunks(r),
+                                        JOIN(NAME, _scratch_bytes)(given.bytes)};
+                bytes = std::min(bytes, sizes[group.buffer]);
             }
-            multicast[g] = MULTICAST(members, (size_t)group.count, given.bytes);
+            multicast[g] = MULTICAST(members, (size_t)group.count, bytes);
         }
 #endif
     }

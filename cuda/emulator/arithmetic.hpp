@@ -186,6 +186,13 @@ inline Computes make_computes() {
     add_floats<F16>(made, "f16");
     add_floats<Bf16>(made, "bf16");
     made["prmt.b32"] = permuted;
+    made["brev.b32"] = [](uint64_t a, uint64_t, uint64_t) {
+        uint64_t made = 0;
+        for (unsigned k = 0; k < 32; ++k) made |= (a >> k & 1) << (31 - k);
+        return made;
+    };
+    made["popc.b32"] = [](uint64_t a, uint64_t, uint64_t) -> uint64_t { return __builtin_popcountll(a); };
+    made["clz.b32"] = [](uint64_t a, uint64_t, uint64_t) -> uint64_t { return a ? __builtin_clz((uint32_t)a) : 32; };
     return made;
 }
 inline const Computes &computes() {

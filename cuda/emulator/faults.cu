@@ -17,10 +17,10 @@ struct Results {
     float half, bfloat;
     uint16_t half_back, bfloat_back, half_sum, bfloat_sum, half_least, bfloat_most;
     uint32_t shifted, permuted, high, signed_least;
-    uint32_t low, upper;
+    uint32_t low, upper, counted;
 };
 // What is compared has no bytes between its members, which nobody would write.
-static_assert(sizeof(Results) == 2 * sizeof(float) + 6 * sizeof(uint16_t) + 6 * sizeof(uint32_t));
+static_assert(sizeof(Results) == 2 * sizeof(float) + 6 * sizeof(uint16_t) + 7 * sizeof(uint32_t));
 __host__ __device__ static uint16_t other(unsigned k) { return (uint16_t)(k * 40503u + 12345u); }
 template <class T> __host__ __device__ static T made(uint16_t bits) {
     T value;
@@ -51,6 +51,12 @@ __host__ __device__ static Results of(unsigned k) {
     all.signed_least = (uint32_t)min((int32_t)(k * 2654435761u), (int32_t)(k * 40503u << 8));
     const uint64_t wide = (uint64_t)k * k * 6364136223846793005u / (k + 1) + (uint64_t)(((int64_t)k - 30000) * -7);
     all.low = (uint32_t)wide;
+#ifdef __CUDA_ARCH__
+    all.counted = __brev(k) ^ (uint32_t)__popc(k) << 8 ^ (uint32_t)__clz((int)k);
+#else
+    for (unsigned bit = 0; bit < 32; ++bit) all.counted |= (k >> bit & 1) << (31 - bit);
+    all.counted ^= (uint32_t)__builtin_popcount(k) << 8 ^ (uint32_t)(k ? __builtin_clz(k) : 32);
+#endif
     all.upper = (uint32_t)(wide >> 32);
     return all;
 }

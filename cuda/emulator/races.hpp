@@ -5,8 +5,8 @@
 // ordered after another one if a chain leads from one to the other: the order within a thread, a barrier of a block, a release whose
 // value is acquired, the order of a stream. What came before a launch is in memory when it begins, so whoever has read anything that its
 // threads wrote, relaxed or not, comes after it. A read is done before what its thread does next, so of a write after it, relaxed
-// writes and packets in between are enough. Between an access by a multicast address and one by the memory's own, a proxy fence must
-// be in the chain. Scopes are not told apart.
+// writes and packets in between are enough, by whatever address. Between a write by a multicast address and what comes after it by the
+// memory's own, or the other way around, a proxy fence must be in the chain. Scopes are not told apart.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -66,7 +66,7 @@ class Races {
         const Access access{by.thread, by.now.at(by.thread), order != WEAK, proxy, &what};
         for (uint64_t byte = at; byte < at + bytes; ++byte) {
             Cell &cell = cells[byte];
-            compare(by, by.now, cell.write, access, byte);
+            compare(by, cell.write, access, byte);
             remember(cell.reads, by, access);
         }
         if (order == WEAK) return;
@@ -76,8 +76,9 @@ class Races {
         const Access access{by.thread, by.now.at(by.thread), order != WEAK, proxy, &what};
         for (uint64_t byte = at; byte < at + bytes; ++byte) {
             Cell &cell = cells[byte];
-            compare(by, by.now, cell.write, access, byte);
-            for (const Access &read : cell.reads) compare(by, by.done, read, access, byte);
+            compare(by, cell.write, access, byte);
+            for (const Access &read : cell.reads)
+                if (!is_before(read, by.done) && !may_meet(read, access)) fail(by, read, access, byte);
             cell.reads.clear();
             cell.write = access;
         }
@@ -161,18 +162,27 @@ class Races {
         else by.pending.join(released.clock);
     }
     static bool is_before(const Access &one, const Clock &clock) { return one.time <= clock.at(one.thread); }
-    static void compare(const Knowledge &by, const Clock &before, const Access &one, const Access &other, uint64_t at) {
-        if (!one.what) return;
-        const bool same = one.proxy == other.proxy;
-        if (is_before(one, same ? before : by.aliased) || (same && one.strong && other.strong)) return;
+    // Signals and packets, which say themselves whether they are there. What goes through a switch may be a packet, but only
+    // another access shows whether it is.
+    static bool may_meet(const Access &one, const Access &other) {
+        return one.strong && other.strong && !(one.proxy == ALIAS && other.proxy == ALIAS);
+    }
+    // An access that comes after a write.
+    static void compare(const Knowledge &by, const Access &write, const Access &access, uint64_t at) {
+        if (!write.what) return;
+        const bool same = write.proxy == access.proxy;
+        if (is_before(write, same ? by.now : by.aliased) || may_meet(write, access)) return;
+        fail(by, write, access, at);
+    }
+    [[noreturn]] static void fail(const Knowledge &by, const Access &one, const Access &other, uint64_t at) {
         throw std::runtime_error("a race: thread " + std::to_string(one.thread) + " by `" + *one.what + "`, and " + by.name +
-                                 " by `" + *other.what + "`, at " + std::to_string(at) + (same ? "" : ", by different addresses"));
+                                 " by `" + *other.what + "`, at " + std::to_string(at) + (one.proxy == other.proxy ? "" : ", by different addresses"));
     }
     // Whatever comes after a read also comes after what that read comes after.
     static void remember(std::vector<Access> &reads, const Knowledge &by, const Access &access) {
         size_t kept = 0;
         for (const Access &read : reads) {
-            const bool covered = is_before(read, by.now) && read.proxy == access.proxy && (read.strong || !access.strong);
+            const bool covered = is_before(read, by.done) && (read.strong || !access.strong);
             if (!covered) reads[kept++] = read;
         }
         reads.resize(kept);
