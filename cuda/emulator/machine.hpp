@@ -7,6 +7,8 @@
 #include "races.hpp"
 #include <functional>
 #include <memory>
+#include <sys/mman.h>
+#include <utility>
 
 namespace ptx {
 
@@ -42,10 +44,28 @@ struct Frame {
     char *place(const std::string &name) const { return (char *)own.get() + code->places.at(name); }
 };
 
+// Memory whose address fits in 32 bits, as those of shared memory do.
+class Low {
+  public:
+    explicit Low(size_t bytes) : bytes(bytes), memory(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0)) {
+        if (memory == MAP_FAILED) throw std::runtime_error("there is no memory for a block");
+    }
+    Low(Low &&other) : bytes(other.bytes), memory(std::exchange(other.memory, MAP_FAILED)) {}
+    ~Low() {
+        if (memory != MAP_FAILED) munmap(memory, bytes);
+    }
+    void *at() const { return memory; }
+
+  private:
+    static constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT;
+    size_t bytes;
+    void *memory;
+};
+
 struct Block {
     uint32_t number;
     std::vector<Thread> threads;
-    std::map<std::string, std::unique_ptr<uint64_t[]>> shared;
+    std::map<std::string, Low> shared;
     size_t waiting = 0, running = 0;
     bool watched = false;  // for races
     void release();
@@ -91,6 +111,10 @@ class Memory {
         if (found == given.end()) return;
         races.forget(found->first, found->second);
         given.erase(found);
+    }
+    bool has(uint64_t at) const {
+        auto next = given.upper_bound(at);
+        return next != given.begin() && at < std::prev(next)->first + std::prev(next)->second;
     }
     void check(uint64_t at, size_t bytes, const Statement &by) const {
         if (at % bytes != 0) fail("an address that is not aligned", at, by);
@@ -151,6 +175,8 @@ class Program {
             }
         }
     }
+
+    const std::map<std::string, Variable> &shared() const { return module.shared; }
 
     const Code *find(const std::string &name) {
         auto found = codes.find(name);
@@ -224,7 +250,7 @@ class Program {
         if (name == "%clock64") return [](Thread &) { return instructions(); };
         if (auto found = variables.find(name); found != variables.end())
             return [at = (uint64_t)found->second.get()](Thread &) { return at; };
-        if (function.shared.count(name)) return [name](Thread &thread) { return (uint64_t)thread.block->shared.at(name).get(); };
+        if (module.shared.count(name)) return [name](Thread &thread) { return (uint64_t)thread.block->shared.at(name).at(); };
         if (function.own.count(name)) {
             const size_t place = codes.at(function.name).places.at(name);
             return [place](Thread &thread) { return (uint64_t)thread.frame().own.get() + place; };
@@ -360,12 +386,17 @@ class Program {
 
     // ---- Memory ----
 
-    // Registers, parameters, and what is local to a thread or a block are this process's own, and not checked.
-    bool is_given(const Statement &statement) const {
-        for (const std::string &word : statement.words)
-            if (word == "param" || word == "local" || word == "shared" || word == "const") return false;
-        return std::find(statement.words.begin(), statement.words.end(), "global") != statement.words.end();
+    // Parameters, and what is local to a thread or a block, are this process's own, and not checked. An instruction that does
+    // not say where its memory is says so by the address.
+    enum Space { GIVEN, OWN_MEMORY, BY_ADDRESS };
+    static Space space(const Statement &statement) {
+        for (const std::string &word : statement.words) {
+            if (word == "global") return GIVEN;
+            if (word == "param" || word == "local" || word == "shared" || word == "const") return OWN_MEMORY;
+        }
+        return BY_ADDRESS;
     }
+    bool is_given(Space space, uint64_t at) const { return space == GIVEN || (space == BY_ADDRESS && memory.has(at)); }
 
     static Order order(const Statement &statement) {
         const auto has = [&](const char *word) {
@@ -383,10 +414,11 @@ class Program {
         const Type registered{'b', std::max(type.bits, 32u)};
         const Get at = address(function, statement.operands[1]);
         const size_t each = type.bits / 8, bytes = each * to.size();
-        const bool given = is_given(statement);
+        const Space where = space(statement);
         const Order strength = order(statement);
         return [=, by = &statement](Thread &thread) {
             const uint64_t from = at(thread);
+            const bool given = is_given(where, from);
             if (given) memory.check(from, bytes, *by);
             if (given && memory.races.watched) memory.races.read(thread.knowledge, from, bytes, strength, by->text);
             for (size_t k = 0; k < to.size(); ++k) {
@@ -402,10 +434,11 @@ class Program {
         const Get at = address(function, statement.operands[0]);
         std::vector<Get> values;
         for (const Operand &part : parts(statement.operands[1])) values.push_back(get(function, part));
-        const bool given = is_given(statement);
+        const Space where = space(statement);
         const Order strength = order(statement);
         return [=, by = &statement](Thread &thread) {
             const uint64_t to = at(thread);
+            const bool given = is_given(where, to);
             if (given) memory.check(to, each * values.size(), *by);
             if (given && memory.races.watched)
                 memory.races.write(thread.knowledge, to, each * values.size(), strength, by->text);
@@ -419,7 +452,7 @@ class Program {
     Act atomic(const Function &function, const Statement &statement) {
         const std::vector<std::string> &words = statement.words;
         const bool returns = words[0] == "atom";
-        if (words[words.size() - 2] != "add") return unknown(statement);
+        if (std::find(words.begin(), words.end(), "add") == words.end()) return unknown(statement);
         const Type type = Type::of(words.back());
         const Get at = address(function, statement.operands[returns]), value = get(function, statement.operands[1 + returns]);
         const size_t bytes = type.bits / 8;
@@ -514,14 +547,16 @@ struct Launch {
     std::vector<Block> blocks;
 
     // `arguments` are copied.
-    Launch(const Code &code, void **arguments, uint32_t blocks, uint32_t threads) : blocks(blocks) {
+    Launch(const Code &code, void **arguments, uint32_t blocks, uint32_t threads,
+           const std::map<std::string, Variable> &shared, size_t dynamic)
+        : blocks(blocks) {
         const Function &function = *code.function;
         for (uint32_t b = 0; b < blocks; ++b) {
             Block &block = this->blocks[b];
             block.number = b;
             block.running = threads;
-            for (const auto &[name, variable] : function.shared)
-                block.shared[name] = std::make_unique<uint64_t[]>(variable.bytes / 8 + 1);
+            for (const auto &[name, variable] : shared)
+                block.shared.emplace(name, Low((variable.bytes ? variable.bytes : dynamic) + 1));
             block.threads.resize(threads);
             for (uint32_t t = 0; t < threads; ++t) {
                 Thread &thread = block.threads[t];

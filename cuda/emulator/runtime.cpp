@@ -48,12 +48,13 @@ State &state() {
     return *made;
 }
 
-const ptx::Code &code_of(const void *kernel) {
+// A kernel, and the module that it is in.
+std::pair<const ptx::Program *, const ptx::Code *> code_of(const void *kernel) {
     const auto name = state().kernels.find(kernel);
     if (name == state().kernels.end()) stop("a kernel that was not registered");
     try {
         for (const auto &program : state().programs)
-            if (const ptx::Code *code = program->find(name->second)) return *code;
+            if (const ptx::Code *code = program->find(name->second)) return {program.get(), code};
     } catch (const std::exception &error) {
         stop(name->second + ": " + error.what());
     }
@@ -183,24 +184,24 @@ bool advance(ptx::Launch &launch) {
     return launch.done();
 }
 
-void launch(const void *kernel, dim3 blocks, dim3 threads, void **arguments, cudaStream_t stream) {
+void launch(const void *kernel, dim3 blocks, dim3 threads, void **arguments, size_t shared, cudaStream_t stream) {
     const Turn turn(door());
     if (blocks.y * blocks.z * threads.y * threads.z != 1) stop("a launch of several dimensions");
-    const ptx::Code &code = code_of(kernel);
+    const auto [program, code] = code_of(kernel);
     // A graph launches with the arguments that it was made with.
     auto kept = std::make_shared<std::vector<std::vector<char>>>();
-    const ptx::Function &function = *code.function;
+    const ptx::Function &function = *code->function;
     for (size_t k = 0; k < function.parameters.size(); ++k) {
         const char *from = (const char *)arguments[k];
         kept->emplace_back(from, from + function.own.at(function.parameters[k]).bytes);
     }
-    give(stream, [=, &code]() -> Work {
+    give(stream, [=, program = program, code = code]() -> Work {
         auto running = std::make_shared<std::unique_ptr<ptx::Launch>>();
-        return [=, &code](ptx::Line &line) {
+        return [=](ptx::Line &line) {
             if (!*running) {
                 std::vector<void *> list;
                 for (std::vector<char> &one : *kept) list.push_back(one.data());
-                running->reset(new ptx::Launch(code, list.data(), blocks.x, threads.x));
+                running->reset(new ptx::Launch(*code, list.data(), blocks.x, threads.x, program->shared(), shared));
                 (*running)->begin(line, state().memory.races);
             }
             if (!advance(**running)) return false;
@@ -267,20 +268,20 @@ cudaError_t __cudaGetKernel(cudaKernel_t *made, const void *kernel) {
     *made = (cudaKernel_t)kernel;
     return cudaSuccess;
 }
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 blocks, dim3 threads, void **arguments, size_t, cudaStream_t stream) {
-    launch((const void *)kernel, blocks, threads, arguments, stream);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 blocks, dim3 threads, void **arguments, size_t shared, cudaStream_t stream) {
+    launch((const void *)kernel, blocks, threads, arguments, shared, stream);
     return cudaSuccess;
 }
-cudaError_t cudaLaunchKernel(const void *kernel, dim3 blocks, dim3 threads, void **arguments, size_t, cudaStream_t stream) {
-    launch(kernel, blocks, threads, arguments, stream);
+cudaError_t cudaLaunchKernel(const void *kernel, dim3 blocks, dim3 threads, void **arguments, size_t shared, cudaStream_t stream) {
+    launch(kernel, blocks, threads, arguments, shared, stream);
     return cudaSuccess;
 }
-cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 blocks, dim3 threads, void **arguments, size_t, cudaStream_t stream) {
-    launch(kernel, blocks, threads, arguments, stream);
+cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 blocks, dim3 threads, void **arguments, size_t shared, cudaStream_t stream) {
+    launch(kernel, blocks, threads, arguments, shared, stream);
     return cudaSuccess;
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *kernel, void **arguments) {
-    launch(kernel, config->gridDim, config->blockDim, arguments, config->stream);
+    launch(kernel, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream);
     return cudaSuccess;
 }
 

@@ -108,7 +108,6 @@ struct Function {
     std::string name;
     std::vector<std::string> results, parameters;
     std::map<std::string, Variable> own;     // parameters, those of its calls, and its local memory
-    std::map<std::string, Variable> shared;  // of a block
     std::vector<Statement> body;
     std::map<std::string, size_t> labels;
     size_t registers = 0;
@@ -117,6 +116,7 @@ struct Function {
 struct Module {
     std::map<std::string, Function> functions;
     std::map<std::string, Variable> variables;
+    std::map<std::string, Variable> shared;  // of each block; as large as the launch says if it has no bytes
 };
 
 // Reads a module.
@@ -135,6 +135,9 @@ class Reader {
                 continue;
             } else if (word == ".entry" || word == ".func") {
                 function(read);
+            } else if (word == ".shared") {
+                auto [name, made] = variable();
+                read.shared[name] = made;
             } else if (word == ".global" || word == ".const") {
                 auto [name, made] = variable();
                 read.variables[name] = made;
@@ -155,7 +158,7 @@ class Reader {
         if (words.took(";")) return;                            // it comes later
         scopes.assign(1, {});
         words.expect("{");
-        block(made);
+        block(module, made);
         module.functions[made.name] = std::move(made);
     }
 
@@ -173,20 +176,20 @@ class Reader {
     }
 
     // Statements up to the end of a scope.
-    void block(Function &function) {
+    void block(Module &module, Function &function) {
         while (!words.took("}")) {
             if (words.done()) throw Unknown("the end of the text within a function");
             if (words.took("{")) {
                 scopes.emplace_back();
-                block(function);
+                block(module, function);
                 scopes.pop_back();
             } else {
-                statement(function);
+                statement(module, function);
             }
         }
     }
 
-    void statement(Function &function) {
+    void statement(Module &module, Function &function) {
         if (words.took(".reg")) return registers(function);
         if (words.took(".param") || words.took(".local")) {
             auto [name, made] = variable();
@@ -197,7 +200,7 @@ class Reader {
         }
         if (words.took(".shared")) {
             auto [name, made] = variable();
-            function.shared[name] = made;
+            module.shared[name] = made;
             return;
         }
         if (words.is(".pragma")) return words.skip_to(";");
@@ -271,7 +274,7 @@ class Reader {
         const std::string name = words.take();
         Variable made{each, {}};
         while (words.took("[")) {
-            made.bytes *= std::stoul(words.take());
+            made.bytes *= words.is("]") ? 0 : std::stoul(words.take());
             words.expect("]");
         }
         if (each == 0) throw Unknown("the type of `" + name + "`");
