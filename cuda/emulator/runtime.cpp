@@ -4,8 +4,8 @@
 //
 // All is done in the thread that waits for it. Blocks of all launches that may run at the same time do: a few instructions of each
 // thread, in an order that EMULATOR_SEED decides. What a launch accesses must be memory that it was given, and aligned; with
-// EMULATOR_RACES, accesses of several threads must be ordered, too. Otherwise, the program ends with a message. Only what this
-// project's programs call is here.
+// EMULATOR_RACES, accesses of several threads must be ordered, too. Otherwise, the program ends with a message. EMULATOR_INSTEAD=A=B
+// carries out B where the PTX says A, to see whether that is found. Only what this project's programs call is here.
 #include "machine.hpp"
 #include <cstdio>
 #include <cstdlib>
@@ -61,6 +61,17 @@ std::pair<const ptx::Program *, const ptx::Code *> code_of(const void *kernel) {
     stop("there is no PTX of " + name->second);
 }
 
+// The text, with one thing in the place of another if so wished.
+std::string changed(std::string text) {
+    const char *wish = getenv("EMULATOR_INSTEAD");
+    const std::string words = wish ? wish : "";
+    const size_t middle = words.find('=');
+    if (middle == std::string::npos) return text;
+    const std::string from = words.substr(0, middle), to = words.substr(middle + 1);
+    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+    return text;
+}
+
 // The PTX in what nvcc embeds: a header, and entries with headers of their own, of which those of kind 1 are PTX.
 void add_programs(const char *bytes) {
     const auto number = [](const char *at, unsigned size) {
@@ -74,7 +85,7 @@ void add_programs(const char *bytes) {
         const uint64_t kind = number(at, 2), header = number(at + 4, 4), size = number(at + 8, 8);
         const std::string text(at + header, strnlen(at + header, size));
         if (kind == 1 && text.find(".version") == std::string::npos) stop("the PTX is compressed: -Xfatbin -no-compress");
-        if (kind == 1) state().programs.push_back(std::make_unique<ptx::Program>(text, state().memory));
+        if (kind == 1) state().programs.push_back(std::make_unique<ptx::Program>(changed(text), state().memory));
         at += header + size;
     }
 }
