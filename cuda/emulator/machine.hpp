@@ -450,10 +450,14 @@ class Program {
     }
 
     Act atomic(const Function &function, const Statement &statement) {
-        const std::vector<std::string> &words = statement.words;
-        const bool returns = words[0] == "atom";
-        if (std::find(words.begin(), words.end(), "add") == words.end()) return unknown(statement);
-        const Type type = Type::of(words.back());
+        const bool returns = statement.words[0] == "atom";
+        const Type type = Type::of(statement.words.back());
+        Compute of = nullptr;
+        for (const std::string &word : statement.words)
+            for (const char *op : {"add", "and", "or", "xor", "min", "max"})
+                if (auto found = computes().find(word + "." + statement.words.back()); word == op && found != computes().end())
+                    of = found->second;
+        if (!of) return unknown(statement);
         const Get at = address(function, statement.operands[returns]), value = get(function, statement.operands[1 + returns]);
         const size_t bytes = type.bits / 8;
         const Order strength = std::max(order(statement), RELAXED);
@@ -463,7 +467,7 @@ class Program {
             if (memory.races.watched) memory.races.update(thread.knowledge, cell, bytes, strength, by->text);
             uint64_t before = 0;
             memcpy(&before, (const char *)cell, bytes);
-            const uint64_t after = before + value(thread);
+            const uint64_t after = of(before, type.narrowed(value(thread)), 0);
             memcpy((char *)cell, &after, bytes);
             if (returns) thread.at(place) = before;
         };

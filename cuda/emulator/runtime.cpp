@@ -14,12 +14,14 @@
 #include <mutex>
 #include <random>
 #include <set>
+#include <unistd.h>
 
 namespace {
 
 [[noreturn]] void stop(const std::string &why) {
     fprintf(stderr, "emulator: %s\n", why.c_str());
-    exit(4);
+    fflush(stdout);
+    _exit(4);  // other threads may still be at work
 }
 
 // ---- Programs --------------------------------------------------------------------------------------------------------
@@ -369,6 +371,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *made, unsigned) {
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     cudaStreamSynchronize(stream);
+    const Turn turn(door());
     state().streams.erase(stream);
     stream->line.give_back(state().memory.races);
     delete stream;
