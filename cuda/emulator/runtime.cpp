@@ -1,12 +1,12 @@
 // CUDA's runtime for a machine without a GPU: programs that nvcc has compiled to PTX run as they are, on this machine's CPU.
 //
-//     nvcc -gencode arch=compute_90,code=compute_90 -Xfatbin -no-compress -cudart none PROGRAM.cu emulator.o
+//     nvcc -gencode arch=compute_90,code=compute_90 -no-compress -cudart none PROGRAM.cu emulator.o
 //
 // All is done in the thread that waits for it. Blocks of all launches that may run at the same time do: a few instructions of each
 // thread, in an order that EMULATOR_SEED decides. What a launch accesses must be memory that it was given, and aligned; with
 // EMULATOR_RACES, accesses of several threads must be ordered, too. Otherwise, the program ends with a message. EMULATOR_INSTEAD=A=B
 // carries out B where the PTX says A, to see whether that is found. Only what this project's programs call is here.
-#include "machine.hpp"
+#include "instructions.hpp"
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>
@@ -86,7 +86,7 @@ void add_programs(const char *bytes) {
     while (at < end) {
         const uint64_t kind = number(at, 2), header = number(at + 4, 4), size = number(at + 8, 8);
         const std::string text(at + header, strnlen(at + header, size));
-        if (kind == 1 && text.find(".version") == std::string::npos) stop("the PTX is compressed: -Xfatbin -no-compress");
+        if (kind == 1 && text.find(".version") == std::string::npos) stop("the PTX is compressed: nvcc -no-compress");
         if (kind == 1) state().programs.push_back(std::make_unique<ptx::Program>(changed(text), state().memory));
         at += header + size;
     }
@@ -164,20 +164,17 @@ void give(cudaStream_t stream, const Maker &maker) {
     to->last = {to->captured->nodes.size() - 1};
 }
 
-// A little of everything that may run now; false if there is nothing to do.
-bool advance() {
+// A little of everything that may run now.
+void advance() {
     const Turn turn(door());
-    bool any = false;
     for (cudaStream_t stream : state().streams) {
         if (stream->works.empty()) continue;
-        any = true;
         try {
             if (stream->works.front()(stream->line)) stream->works.pop_front();
         } catch (const std::exception &error) {
             stop(error.what());
         }
     }
-    return any;
 }
 
 bool is_done(cudaStream_t stream) {
@@ -191,9 +188,7 @@ bool is_done(cudaStream_t stream) {
 bool advance(ptx::Launch &launch) {
     std::uniform_int_distribution<size_t> most(1, 64);
     for (ptx::Block &block : launch.blocks)
-        for (ptx::Thread &thread : block.threads) {
-            ptx::run(thread, most(chance()));
-        }
+        for (ptx::Thread &thread : block.threads) ptx::run(thread, most(chance()));
     return launch.done();
 }
 

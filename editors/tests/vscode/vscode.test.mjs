@@ -253,7 +253,7 @@ seen('settings count while they are written, for what is shown and what is run',
   await until('the view', () => shown(4));
   const folder = path.join(session.workspace, '.vscode');
   mkdirSync(folder);
-  const settings = { 'ccl.target': 'cuda', 'ccl.sms': 5, 'ccl.parameters': { ranks: 3 } };
+  const settings = { 'ccl.target': 'mscclpp', 'ccl.sms': 5, 'ccl.parameters': { ranks: 3 } };
   writeFileSync(path.join(folder, 'settings.json'), JSON.stringify(settings));
   try {
     await until('no error', async () => (await decorated(page, 'squiggly-error')).length === 0);
@@ -263,7 +263,7 @@ seen('settings count while they are written, for what is shown and what is run',
     assert.match((await terminal()).replaceAll('\n', ''), /--sms 5 --target cuda/);
     await runCommand(page, 'Terminal: Kill All Terminals');
     await runTask(page, 'check kernels.ccl');
-    await until('the task', async () => /check --message-format short --sms 5 --target cuda/.test((await terminal()).replaceAll('\n', '')));
+    await until('the task', async () => /check --message-format short --sms 5 --target mscclpp/.test((await terminal()).replaceAll('\n', '')));
     await runCommand(page, 'Terminal: Kill All Terminals');
   } finally {
     rmSync(folder, { recursive: true });

@@ -45,8 +45,8 @@ export async function programOf(file?: unknown, name?: unknown): Promise<Meant |
 /** The arguments that the settings give to a command of the compiler, besides parameters. */
 export function settingsFor(command: string, file: vscode.Uri): string[] {
   const target = command === 'check' || command === 'run' ? argumentOf('target', file) : [];
-  // Kernels with NVSHMEM run as others do.
-  const form = target.map((word) => (command === 'run' && word === 'nvshmem' ? 'cuda' : word));
+  // All kernels run in the same way.
+  const form = command === 'run' && target.length > 0 ? ['--target', 'cuda'] : target;
   return [...argumentOf('sms', file), ...form];
 }
 
