@@ -7,17 +7,20 @@
 pub mod limits;
 
 mod begun;
+pub mod budget;
 mod borders;
 pub(crate) mod calls;
 mod classes;
 mod clobber;
 mod deadlock;
+mod ends;
 mod event_graph;
 mod explore;
 mod found;
 mod matching;
 pub(crate) mod names;
 mod nearest;
+mod patterns;
 mod promise;
 mod pushers;
 mod race;
@@ -26,18 +29,18 @@ mod shared;
 mod sizes;
 mod weakest;
 
+use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::ir::run::{self, Grain, Memory, Outcome, Stuck};
 use crate::phase::phase;
-use classes::{Class, Sought};
+use crate::source::At;
+use budget::{Exceeded, PARTS, RUN, SIZES};
+use classes::{Class, Classes, LeftOut, Sought};
 use race::{Folded, Races, Seen};
 use sizes::Sizes;
 use std::cell::LazyCell;
-
-/// Operations and elements that the run may look at: a few seconds' worth.
-const STEPS: u64 = 30_000_000;
 
 /// Which ranks the checks follow. The findings are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +109,15 @@ impl<'p> Subject<'p> {
         let folded = few.then(|| Folded::of(program, known.fold.as_ref())).flatten();
         Subject { program, folded }
     }
+
+    /// How many cells are followed in a class of uneven slices, by representatives if there are any.
+    fn cells(&self, class: &Class) -> u64 {
+        let Some(grain) = class.coarse.filter(|_| class.said.is_some()) else { return 0 };
+        let program = class.program.as_deref().unwrap_or(self.program);
+        let all = program.ranks.len();
+        let followed = self.folded.as_ref().map_or(all, |folded| folded.followed());
+        grain.cells(program.ranks.iter().take(followed).map(ir::Rank::all_chunks).sum())
+    }
 }
 
 /// Checks a program, following the ranks that `ranks` says.
@@ -135,9 +147,8 @@ fn found_in(
     let balancing = phase("balance", "");
     let unbalanced = matching::check(program);
     drop(balancing);
-    let parts = run::parts(program);
     if !unbalanced.is_empty() {
-        return weakest::mend(program, parts, unbalanced, interrupt);
+        return weakest::mend(program, run::parts(program), unbalanced, interrupt);
     }
     if interrupt.is_set() {
         return unbalanced;
@@ -147,25 +158,34 @@ fn found_in(
     drop(folding);
     known.fold = subject.folded.as_ref().map(|folded| folded.fold().clone());
     let mut sizes = Sizes::of(program);
-    let found = with_parts(&subject, parts, &mut sizes, interrupt);
-    let mut found = weakest::mend(program, parts, found, interrupt);
-    for class in classes::others(program, parts) {
+    let classes = classes::classes(program);
+    let mut found: Vec<Diagnostic> = Vec::new();
+    let mut cells = 0;
+    for class in &classes.all {
         if interrupt.is_set() || has_errors(&found) {
             break;
         }
-        let more = in_class(&subject, &class, (ranks, known), &mut sizes, interrupt);
-        for report in told(program, &class, more, interrupt) {
+        cells += subject.cells(class);
+        if let Err(exceeded) = SIZES.allow(cells) {
+            found.push(sizes_too_many(program, class, exceeded));
+            break;
+        }
+        let more = in_class(&subject, class, (ranks, known), &mut sizes, interrupt);
+        for report in told(program, class, more, interrupt) {
             if found.iter().all(|known| known.message != report.message) {
                 found.push(report);
             }
         }
+    }
+    if !has_errors(&found) {
+        found.extend(classes.left_out.and_then(|why| sizes_left_out(program, why)));
     }
     if !has_errors(&found) && run::windows(program).are_left_out() {
         found.extend(without_windows(program));
     }
     if !has_errors(&found) {
         let needs_all = sizes.needs_all_ranks(program);
-        let sizes = if needs_all { of_all_ranks(program, parts, interrupt) } else { sizes };
+        let sizes = if needs_all { of_all_ranks(program, &classes, interrupt) } else { sizes };
         let is_complete = found.iter().all(|report| report.code != Code::W0501);
         known.any_size = is_complete && !interrupt.is_set() && sizes.may_change();
         found.extend(sizes.report(program, classes::unit(program)));
@@ -174,15 +194,14 @@ fn found_in(
 }
 
 /// Whether launches of different sizes may follow each other, from following every rank.
-fn of_all_ranks(program: &ir::Program, parts: u32, interrupt: &Interrupt) -> Sizes {
+fn of_all_ranks(program: &ir::Program, classes: &Classes, interrupt: &Interrupt) -> Sizes {
     let (subject, known) = (Subject { program, folded: None }, Known::default());
     let mut sizes = Sizes::of(program);
-    with_parts(&subject, parts, &mut sizes, interrupt);
-    for class in classes::others(program, parts) {
+    for class in &classes.all {
         if interrupt.is_set() {
             break;
         }
-        in_class(&subject, &class, (Ranks::All, &known), &mut sizes, interrupt);
+        in_class(&subject, class, (Ranks::All, &known), &mut sizes, interrupt);
     }
     sizes
 }
@@ -199,22 +218,24 @@ fn in_class(
     sizes: &mut Sizes,
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
-    let program = class.program.as_ref().unwrap_or(subject.program);
+    let program = class.program.as_deref().unwrap_or(subject.program);
     match (class.sought, &class.program) {
         (Sought::Ends, _) => standing(program, class.parts, interrupt),
-        (Sought::All, None) => with_parts(subject, class.parts, sizes, interrupt),
+        (Sought::All, None) => with_parts(subject, class, sizes, interrupt),
         (Sought::All, Some(_)) => {
-            with_parts(&Subject::new(program, ranks, known), class.parts, sizes, interrupt)
+            with_parts(&Subject::new(program, ranks, known), class, sizes, interrupt)
         }
     }
 }
 
 /// Whether some block can never go on.
 fn standing(program: &ir::Program, parts: u32, interrupt: &Interrupt) -> Vec<Diagnostic> {
-    match outcome(|| run::run_in(program, parts, STEPS)) {
+    match outcome(|| run::run_in(program, parts, RUN.amount())) {
         Outcome::Stuck(stuck) => deadlocks(program, parts, &stuck),
         Outcome::Finished(_) => shared::check(program),
-        Outcome::TooLong => not_made(program, "for deadlocks in long messages", interrupt),
+        Outcome::TooLong => {
+            not_made(program, "for deadlocks in long messages", RUN.exceeded(), interrupt)
+        }
     }
 }
 
@@ -231,27 +252,30 @@ fn told(
         Some(_) => weakest::first_kind(found),
     };
     let seen = found.into_iter().map(|mut report| {
-        report.witness = report.witness.filter(|_| class.program.is_none());
+        report.witness = report.witness.filter(|_| class.has_witnesses());
         if let Some(witness) = &mut report.witness {
             witness.message_size = class.size;
         }
         // Of a check that was not run, nothing is known to happen.
-        if report.code == Code::W0501 { report } else { report.note(class.said.as_str()) }
+        match class.said.as_deref().filter(|_| report.code != Code::W0501) {
+            Some(said) => report.note(said),
+            None => report,
+        }
     });
     seen.collect()
 }
 
-/// Checks a balanced program whose chunks are cut into `parts` parts.
+/// Checks a balanced program whose chunks are cut into parts as a class says.
 fn with_parts(
     subject: &Subject<'_>,
-    parts: u32,
+    class: &Class,
     sizes: &mut Sizes,
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
     let program = subject.program;
-    let coarsest = run::coarsest(program, parts);
+    let (parts, coarse) = (class.parts, class.coarse);
     let unproved = LazyCell::new(|| shared::check(program));
-    let grain = coarsest.unwrap_or_else(|| Grain::parts(parts));
+    let grain = coarse.unwrap_or_else(|| Grain::parts(parts));
     let following = phase("races", "");
     let seen = subject.folded.as_ref().map(|folded| {
         let (seen, across) = folded.look(grain, sizes.beyond(), interrupt);
@@ -259,7 +283,7 @@ fn with_parts(
         seen
     });
     drop(following);
-    let is_sound = match (seen, coarsest) {
+    let is_sound = match (seen, coarse) {
         (Some(Seen::Sound), _) => true,
         (Some(Seen::Apart), _) | (_, None) => false,
         (Some(Seen::Unclear) | None, Some(grain)) => is_sound_at(program, grain, sizes, interrupt),
@@ -267,7 +291,7 @@ fn with_parts(
     if is_sound && unproved.is_empty() {
         return Vec::new();
     }
-    match outcome(|| run::run_in(program, parts, STEPS)) {
+    match outcome(|| run::run_in(program, parts, RUN.amount())) {
         Outcome::Stuck(stuck) => deadlocks(program, parts, &stuck),
         Outcome::Finished(memory) => {
             let rewritten = memory.rewritten();
@@ -287,20 +311,23 @@ fn with_parts(
                 }
                 Races::Standing(stuck) => {
                     let found = in_some_schedule(program, parts, &stuck);
-                    return if found.is_empty() {
-                        not_made(program, "for races", interrupt)
-                    } else {
-                        found
+                    return match found.is_empty() {
+                        true => not_followed(program, interrupt),
+                        false => found,
                     };
                 }
-                Races::Unknown => not_made(program, "for races", interrupt),
+                Races::TooLong(exceeded) => not_made(program, "for races", exceeded, interrupt),
+                Races::Interrupted => Vec::new(),
             };
             let racing = races.iter().any(|report| report.severity == Severity::Error);
             let broken = broken.filter(|_| !racing);
             let broken = broken.map_or(Vec::new(), |memory| promise::check(program, &memory));
             races.into_iter().chain(broken).chain(unproved.iter().cloned()).collect()
         }
-        Outcome::TooLong => not_made(program, "for deadlocks, races and wrong outputs", interrupt),
+        Outcome::TooLong => {
+            let what = "for deadlocks, races and wrong outputs";
+            not_made(program, what, RUN.exceeded(), interrupt)
+        }
     }
 }
 
@@ -329,7 +356,7 @@ fn is_sound_at(
     sizes: &mut Sizes,
     interrupt: &Interrupt,
 ) -> bool {
-    match outcome(|| run::run_at(program, grain, STEPS)) {
+    match outcome(|| run::run_at(program, grain, RUN.amount())) {
         Outcome::Finished(memory) => {
             let rewritten = memory.rewritten();
             if broken(program, memory).is_some() {
@@ -366,21 +393,70 @@ pub fn written_inputs(program: &ir::Program) -> Vec<Diagnostic> {
 fn without_windows(program: &ir::Program) -> Option<Diagnostic> {
     let pipeline = program.all_ops().find(|op| op.pipeline().is_some())?;
     let message = "messages of more than one window are not checked: the units of the pipelines have too large a common multiple";
-    let report = Diagnostic::new(Code::W0501, program.origins.at(pipeline.origin), message);
+    let report = PARTS.exceeded().warning(Some(program.origins.at(pipeline.origin)), message);
     Some(report.help("choose units that divide each other"))
 }
 
+/// The warning that says for which messages a program is not checked.
+fn sizes_left_out(program: &ir::Program, why: LeftOut) -> Option<Diagnostic> {
+    let is_sliced = |op: &&ir::Op| op.transfer().is_some_and(|one| one.slice.is_some());
+    let at = program.all_ops().find(is_sliced).map(|op| program.origins.at(op.origin))?;
+    Some(match why {
+        LeftOut::Patterns(exceeded) => exceeded
+            .warning(Some(at), "messages whose slices come out uneven are not checked: they end in too many ways")
+            .help("give groups that share memory numbers of blocks that divide each other"),
+        LeftOut::InPipelines => Diagnostic::new(
+            Code::W0501,
+            at,
+            "messages whose slices come out uneven are not checked: slices are in a pipeline",
+        )
+        .help("let whole blocks run the pipeline, or serve messages of one size"),
+        LeftOut::BesideWindows => Diagnostic::new(
+            Code::W0501,
+            at,
+            "messages of more than one window whose slices come out uneven are not checked: a pipeline uses the same memory",
+        )
+        .help("serve messages of one window or of one size, or share out chunks that no pipeline uses"),
+    })
+}
+
+/// The warning that says from which size on messages are not checked for uneven slices.
+fn sizes_too_many(program: &ir::Program, class: &Class, exceeded: Exceeded) -> Diagnostic {
+    let size =
+        class.size.map_or(String::new(), |size| format!(" of {} and others", bytes::text(size)));
+    let message = format!(
+        "messages{size} whose slices come out uneven are not checked: this program is too large"
+    );
+    let report = exceeded.warning(program.collective.place.map(At::from), message);
+    report.help("check it with fewer chunks or ranks, or with a range of `message_size` for each of these sizes")
+}
+
 /// The warning that says which check was not made, so that none is skipped silently.
-fn not_made(program: &ir::Program, what: &str, interrupt: &Interrupt) -> Vec<Diagnostic> {
+fn not_made(
+    program: &ir::Program,
+    what: &str,
+    exceeded: Exceeded,
+    interrupt: &Interrupt,
+) -> Vec<Diagnostic> {
     if interrupt.is_set() {
         return Vec::new();
     }
     let message = format!("this program is too large to be checked {what}");
+    let report = exceeded.warning(program.collective.place.map(At::from), message);
+    let report = report
+        .help("check it with fewer chunks or ranks: a program that is right there is usually right with more");
+    vec![report]
+}
+
+/// The warning about a program that comes to its end on symbols, but not where races are looked for, without a reason.
+fn not_followed(program: &ir::Program, interrupt: &Interrupt) -> Vec<Diagnostic> {
+    if interrupt.is_set() {
+        return Vec::new();
+    }
+    let message = "this program cannot be followed to its end where races are looked for";
     let report = match program.collective.place {
         Some(place) => Diagnostic::new(Code::W0501, place, message),
         None => Diagnostic::without_place(Code::W0501, message),
     };
-    let report = report
-        .help("check it with fewer chunks or ranks: a program that is right there is usually right with more");
-    vec![report]
+    vec![report.help("let no two blocks share an end of a channel or a semaphore")]
 }

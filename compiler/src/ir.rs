@@ -101,9 +101,7 @@ impl Program {
     /// How many chunks the buffers of all ranks have.
     #[must_use]
     pub fn chunks(&self) -> u64 {
-        let buffers = [Buffer::Input, Buffer::Output, Buffer::Scratch];
-        let of_rank = |rank: &Rank| buffers.map(|buffer| u64::from(rank.chunks(buffer)));
-        self.ranks.iter().flat_map(of_rank).sum()
+        self.ranks.iter().map(Rank::all_chunks).sum()
     }
 
     /// How many chunks a message has, which is what the sizes in options and launches refer to: the fewest that any
@@ -219,6 +217,12 @@ impl Rank {
             Buffer::Output => self.output_chunks,
             Buffer::Scratch => self.scratch_chunks,
         }
+    }
+
+    /// How many chunks all buffers have.
+    #[must_use]
+    pub fn all_chunks(&self) -> u64 {
+        [self.input_chunks, self.output_chunks, self.scratch_chunks].map(u64::from).iter().sum()
     }
 
     /// The switch channels that its operations use.

@@ -6,7 +6,7 @@
 //! * slices of the same memory over another number of blocks, or with packets where the others are plain;
 //! * or a missing slice: what is left out of a message depends on where the others end.
 //!
-//! Otherwise blocks that divide some chunks always have the same parts of them, and all others use all of them or none.
+//! Also whether they meet windows of pipelines. Otherwise blocks that divide some chunks always have the same parts of them, and all others use all of them or none.
 //! What is only read is met by nobody.
 
 use crate::ir::memory::{Access, Extent, accesses, cells};
@@ -37,6 +37,45 @@ pub(super) fn are_met(program: &Program) -> bool {
     }
     let is_whole = |counts: &Vec<u32>| counts.iter().all(|count| counts.first() == Some(count));
     memory.values().any(Borders::are_met) || !parts.values().all(is_whole)
+}
+
+/// Whether slices that end within chunks lie in memory that windows of pipelines lie in, too, and something is written there.
+pub(super) fn meet_windows(program: &Program) -> bool {
+    let (mut slices, mut windows) = (Vec::new(), Vec::new());
+    for (here, rank) in program.ranks.entries() {
+        for op in rank.blocks.iter().flat_map(|block| &block.ops) {
+            let (body, into) = match op.pipeline() {
+                Some(pipeline) => (pipeline.body.as_slice(), &mut windows),
+                None => (std::slice::from_ref(op), &mut slices),
+            };
+            let is_slice = op.pipeline().is_none();
+            let transfers = body.iter().filter_map(|op| op.transfer());
+            for access in transfers.flat_map(accesses) {
+                if is_slice && shared(&access).is_none() {
+                    continue;
+                }
+                let all = cells(&program.ranks, here, access.operand, access.packets);
+                into.extend(all.map(|extent| (extent, access.write)));
+            }
+        }
+    }
+    slices.sort_unstable();
+    slices.dedup();
+    windows.sort_unstable();
+    windows.dedup();
+    // Both are in the order in which they begin; of each rank and buffer, slices are compared with what begins before
+    // their end.
+    slices.iter().any(|(slice, writes)| {
+        let before = windows.partition_point(|(window, _)| {
+            (window.rank, window.buffer, window.start) < (slice.rank, slice.buffer, slice.end)
+        });
+        windows.get(..before).is_some_and(|windows| {
+            let mut near = windows.iter().rev().take_while(|(window, _)| {
+                (window.rank, window.buffer) == (slice.rank, slice.buffer)
+            });
+            near.any(|(window, write)| (*write || *writes) && window.overlaps(slice))
+        })
+    })
 }
 
 /// How memory is shared out: over how many blocks, and whether as packets.

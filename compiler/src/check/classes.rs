@@ -1,17 +1,16 @@
-//! The message sizes that a program is checked for in addition to the one that makes all parts of its chunks whole.
+//! The message sizes that a program is checked for.
 //!
-//! In: a program, and the number of parts that a chunk is cut into so that slices of groups and windows of pipelines
-//! are whole. Out: classes of message sizes that have to be checked too. A chunk has a whole number of units of
-//! `alignment`, the same number everywhere.
+//! In: a program. Out: classes of message sizes that have to be checked, the one first that makes all parts of chunks
+//! whole, if the plan serves such a message. A chunk has a whole number of units of `alignment`, the same number
+//! everywhere. Sizes that the plan does not serve are in no class.
 //!
 //! * Slices. The executor distributes the units of an operation over a group's blocks. Where they do not divide evenly,
 //!   the first blocks get one more; with fewer units than blocks, the last blocks have nothing to do. Operations of one
 //!   size on the same chunks are distributed alike, so uneven slices matter only where operations have several sizes,
 //!   where other accesses begin or end within the chunks that are shared ([`borders`]), or where blocks without work are
-//!   not synchronized. The numbers of units that are checked go from the least that the plan serves to that plus twice
-//!   the number of parts: beyond, the ends of slices repeat, all shifted alike. Of a large program only the least number
-//!   is checked. So few units go through a pipeline in a single window, if the plan serves such messages. Pipelines over
-//!   slices, which only plans have, are not checked for uneven slices.
+//!   not told by packets what the others are. One size of each pattern of ends is checked ([`sizes`]), with as few units as
+//!   make that pattern. So few units go through a pipeline in a single window, if the plan serves such messages. Pipelines
+//!   over slices, which only plans have, are not checked for uneven slices.
 //! * Windows. A message that is no larger than a window goes through a pipeline once, so nothing waits for what a
 //!   second round would have waited for. This is left out where chunks of all messages that the plan serves have at
 //!   least as many windows as those of the given program. The last of several windows may be shorter, but it is so in
@@ -21,22 +20,30 @@
 //!   fewer windows, less is waited for, so a race shows with few windows already.
 
 use super::borders;
+use super::budget::Exceeded;
+use super::patterns::{Alike, patterns};
 use crate::bytes;
-use crate::ir::run;
-use crate::ir::{Action, Op, Operand, Program, Signal};
+use crate::ir::memory::accesses;
+use crate::ir::run::{self, Grain};
+use crate::ir::{Action, Op, Operand, Pipeline, Program, Signal};
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::rc::Rc;
 
 /// A class of message sizes that are checked together, and the program to check for them.
 pub(super) struct Class {
     /// The program; none where it is the given one.
-    pub(super) program: Option<Program>,
+    pub(super) program: Option<Rc<Program>>,
     /// The number of parts that a chunk is cut into.
     pub(super) parts: u32,
-    /// The smallest message of the class, in bytes; none where the program is another one, so that reports have no
-    /// witnesses.
+    /// A grain at which the class can be decided, if that is coarser than those parts.
+    pub(super) coarse: Option<Grain>,
+    /// The smallest message of the class, in bytes, where that is known.
     pub(super) size: Option<u64>,
-    /// The class in words, for a note of a report.
-    pub(super) said: String,
+    /// Whether chunks of that message have as many units as there are parts.
+    is_exact: bool,
+    /// The class in words, for a note of a report; none where all parts are whole.
+    pub(super) said: Option<String>,
     /// What to look for.
     pub(super) sought: Sought,
 }
@@ -50,31 +57,196 @@ pub(super) enum Sought {
     Ends,
 }
 
-/// The most cells of all classes of slices together; of larger programs only one class is checked.
-const MOST_CELLS: u64 = 400_000;
+/// The classes to check.
+pub(super) struct Classes {
+    /// All of them; at least one.
+    pub(super) all: Vec<Class>,
+    /// What is in no class although it may go wrong.
+    pub(super) left_out: Option<LeftOut>,
+}
 
-/// The other classes to check.
-pub(super) fn others(program: &Program, parts: u32) -> Vec<Class> {
-    let mut classes = Vec::new();
-    let straight = (has_pipelines(program) && serves_few_windows(program)).then(|| once(program));
-    for units in uneven(program, straight.as_ref(), parts) {
-        let size = unit(program).saturating_mul(units.into());
-        let said = format!(
-            "this happens for messages of {}: a chunk has {units} unit{} of `alignment`, which the blocks of a group cannot split evenly",
-            bytes::text(size),
-            if units == 1 { "" } else { "s" }
-        );
-        let (sought, size) = (Sought::All, straight.is_none().then_some(size));
-        classes.push(Class { program: straight.clone(), parts: units, size, said, sought });
+/// Why there are messages in no class, whose slices are uneven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LeftOut {
+    /// Slices end in too many patterns to list them.
+    Patterns(Exceeded),
+    /// Slices are in pipelines.
+    InPipelines,
+    /// Slices share memory with windows of pipelines.
+    BesideWindows,
+}
+
+/// The most units of a chunk where these are the parts that a program is checked with although fewer would do: reports then
+/// have witnesses.
+const MOST_UNITS: u64 = 64;
+
+/// The classes of message sizes that have to be checked. A program without pipelines is straight.
+pub(super) fn classes(program: &Program) -> Classes {
+    let served = served(program);
+    if !has_pipelines(program) {
+        let (all, left_out) = straight(Subject::Given(program), served);
+        return Classes { all, left_out };
     }
-    if let Some(straight) = straight {
-        let said =
-            "this happens when a message is no larger than a window of a pipeline".to_owned();
-        let (parts, sought) = (run::parts(&straight), Sought::All);
-        classes.push(Class { program: Some(straight), parts, size: None, said, sought });
+    let mut classes = Classes { all: Vec::new(), left_out: None };
+    let window = window(program);
+    if *served.end() > window {
+        let served = window.saturating_add(1).max(*served.start())..=*served.end();
+        (classes.all, classes.left_out) = several_windows(program, served);
     }
-    classes.extend(long(program));
+    if serves_few_windows(program) {
+        let once = Rc::new(once(program));
+        let served = *served.start()..=window.min(*served.end()).max(*served.start());
+        let (all, left_out) = straight(Subject::Once(&once), served);
+        classes.all.extend(all);
+        classes.left_out = classes.left_out.or(left_out);
+    }
+    classes.all.extend(long(program));
     classes
+}
+
+/// A program whose classes are listed.
+#[derive(Clone, Copy)]
+enum Subject<'p> {
+    /// As it was given.
+    Given(&'p Program),
+    /// With the body of every pipeline run once.
+    Once(&'p Rc<Program>),
+}
+
+impl<'p> Subject<'p> {
+    fn program(self) -> &'p Program {
+        match self {
+            Subject::Given(program) => program,
+            Subject::Once(program) => program,
+        }
+    }
+
+    /// The program of a class, if it is not the given one.
+    fn variant(self) -> Option<Rc<Program>> {
+        match self {
+            Subject::Given(_) => None,
+            Subject::Once(program) => Some(Rc::clone(program)),
+        }
+    }
+}
+
+impl Class {
+    /// Whether reports about the class are about the given program, with the parts that they name.
+    pub(super) fn has_witnesses(&self) -> bool {
+        self.program.is_none() && self.is_exact
+    }
+
+    /// The class of messages that make all parts whole.
+    fn whole(subject: Subject<'_>) -> Class {
+        const ONCE: &str = "this happens when a message is no larger than a window of a pipeline";
+        let (program, variant) = (subject.program(), subject.variant());
+        let parts = run::parts(program);
+        let said = variant.is_some().then(|| ONCE.to_owned());
+        let coarse = run::coarsest(program, parts);
+        let sought = Sought::All;
+        Class { program: variant, parts, coarse, size: None, is_exact: true, said, sought }
+    }
+
+    /// A class of messages with uneven slices.
+    fn uneven(subject: Subject<'_>, alike: &Alike) -> Class {
+        let program = subject.program();
+        let size = unit(program).saturating_mul(alike.units);
+        let said = format!(
+            "this happens for messages of {}: a chunk has {} unit{} of `alignment`, which the blocks of a group cannot split evenly",
+            bytes::text(size),
+            alike.units,
+            if alike.units == 1 { "" } else { "s" }
+        );
+        let is_exact = alike.units <= MOST_UNITS.max(alike.parts.into());
+        Class {
+            program: subject.variant(),
+            parts: if is_exact { alike.units as u32 } else { alike.parts },
+            coarse: Some(alike.grain),
+            size: Some(size),
+            is_exact,
+            said: Some(said),
+            sought: Sought::All,
+        }
+    }
+}
+
+/// The classes for all patterns of slices' ends, where it does not matter where windows end.
+fn straight(subject: Subject<'_>, served: RangeInclusive<u64>) -> (Vec<Class>, Option<LeftOut>) {
+    let whole = || Class::whole(subject);
+    let Some(distances) = what_matters(subject.program()) else { return (vec![whole()], None) };
+    let patterns = match patterns(subject.program(), served, distances) {
+        Ok(patterns) => patterns,
+        Err(exceeded) => return (vec![whole()], Some(LeftOut::Patterns(exceeded))),
+    };
+    let (even, uneven): (Vec<&Alike>, Vec<&Alike>) =
+        patterns.iter().partition(|alike| alike.is_even);
+    let is_needed = !even.is_empty() || uneven.is_empty();
+    let mut first = is_needed.then(whole);
+    // Where chunks would need too many parts, fewer may make the same pattern.
+    for (class, alike) in
+        first.iter_mut().zip(even.iter().filter(|one| one.parts > run::MOST_PARTS))
+    {
+        (class.parts, class.coarse) = (alike.parts, Some(alike.grain));
+    }
+    let uneven = uneven.into_iter().map(|alike| Class::uneven(subject, alike));
+    (first.into_iter().chain(uneven).collect(), None)
+}
+
+/// The classes of a program in messages that go through several windows of its pipelines. Uneven slices are checked where
+/// windows have no part in them: then it does not matter where windows end.
+fn several_windows(
+    program: &Program,
+    served: RangeInclusive<u64>,
+) -> (Vec<Class>, Option<LeftOut>) {
+    let whole = |left_out| (vec![Class::whole(Subject::Given(program))], left_out);
+    match what_matters(program) {
+        None => whole(None),
+        Some(_) if slices_in_pipelines(program) => whole(Some(LeftOut::InPipelines)),
+        Some(_) if borders::meet_windows(program) => whole(Some(LeftOut::BesideWindows)),
+        Some(_) => straight(Subject::Given(program), served),
+    }
+}
+
+/// Whether it matters where slices end, and if so, whether distances from the beginnings of slices matter, too.
+fn what_matters(program: &Program) -> Option<bool> {
+    let shapes = shapes(program);
+    // Where all operations are distributed alike, only blocks that have nothing to do make a difference.
+    let several = shapes.len() > 1 || !shapes.is_empty() && borders::are_met(program);
+    (several || has_sliced_packets(program)).then_some(several)
+}
+
+/// Whether slices of packets end within chunks.
+fn has_sliced_packets(program: &Program) -> bool {
+    let mut transfers = program.all_ops().filter_map(Op::transfer);
+    transfers.any(|transfer| {
+        let is_cut = |operand: &Operand| {
+            transfer
+                .slice
+                .is_some_and(|slice| slice.count > 1 && !operand.size.is_multiple_of(slice.count))
+        };
+        accesses(transfer).any(|access| access.packets && is_cut(&access.operand))
+    })
+}
+
+/// The numbers of units that a chunk has in messages that the plan serves.
+fn served(program: &Program) -> RangeInclusive<u64> {
+    let unit = unit(program);
+    let most = program.options.max_message_size.map_or(u64::MAX, |most| most / unit);
+    least_size(program).div_ceil(unit).max(1)..=most
+}
+
+/// Whether the plan serves messages of one size only.
+pub(super) fn is_of_one_size(program: &Program) -> bool {
+    let served = served(program);
+    served.start() == served.end()
+}
+
+/// The most units that a chunk has in a message that goes through every pipeline once.
+fn window(program: &Program) -> u64 {
+    let pipelines = program.all_ops().filter_map(Op::pipeline);
+    let units =
+        |one: &Pipeline| one.unit / alignment(program).max(1) / u64::from(one.chunks.max(1));
+    pipelines.map(units).min().unwrap_or(u64::MAX)
 }
 
 /// Whether the plan serves messages whose chunks may have fewer windows than the program is checked with.
@@ -111,7 +283,15 @@ fn long(program: &Program) -> Option<Class> {
         turns.saturating_mul(factor.into())
     );
     let (parts, sought) = (run::parts(&long), Sought::Ends);
-    Some(Class { program: Some(long), parts, size: None, said, sought })
+    Some(Class {
+        program: Some(Rc::new(long)),
+        parts,
+        coarse: None,
+        size: None,
+        is_exact: false,
+        said: Some(said),
+        sought,
+    })
 }
 
 /// Reduces an operation to its synchronization; false if there is none.
@@ -121,33 +301,6 @@ fn only_synchronizes(op: &mut Op) -> bool {
     let signals = transfer.verb.signals();
     op.action = Action::Signal(Signal { channels, relaxed: false });
     signals
-}
-
-/// The numbers of units per chunk for which slices are uneven in a way that may matter. Where a message may be no larger
-/// than a window of a pipeline, `straight` is the program to check for them, which goes through each pipeline once.
-fn uneven(program: &Program, straight: Option<&Program>, parts: u32) -> Vec<u32> {
-    let shapes = shapes(program);
-    if shapes.is_empty() || slices_in_pipelines(program) {
-        return Vec::new();
-    }
-    let parts = straight.map_or(parts, run::parts);
-    let least = least_units(program);
-    let end = least.saturating_add(parts.saturating_mul(2));
-    let cells = program.chunks().saturating_mul(u64::from(end)).saturating_mul(u64::from(parts));
-    // Where all operations are distributed alike, only blocks that have nothing to do make a difference.
-    let several = shapes.len() > 1 || borders::are_met(program);
-    let one = !several || cells > MOST_CELLS;
-    let units: BTreeSet<u32> = if one { [least].into() } else { (least..=end).collect() };
-    let is_even = |units: u32| {
-        shapes.iter().all(|shape| {
-            (u64::from(shape.size) * u64::from(units)).is_multiple_of(u64::from(shape.count))
-        })
-    };
-    let has_work = |units: u32| {
-        shapes.iter().all(|shape| u64::from(shape.size) * u64::from(units) >= shape.count.into())
-    };
-    let matters = |units: &u32| !is_even(*units) && (several || !has_work(*units));
-    units.into_iter().filter(matters).collect()
 }
 
 /// How an operation is distributed over a group.
@@ -183,12 +336,6 @@ fn shapes(program: &Program) -> BTreeSet<Shape> {
         }
     }
     shapes
-}
-
-/// The fewest units that a chunk has in a message that the plan serves.
-fn least_units(program: &Program) -> u32 {
-    let least = least_size(program).div_ceil(unit(program));
-    u32::try_from(least.max(1)).unwrap_or(run::MOST_PARTS).min(run::MOST_PARTS)
 }
 
 /// The least size of a message that the plan serves, in bytes.

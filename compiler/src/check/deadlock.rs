@@ -107,7 +107,7 @@ fn unanswered_report(graph: &EventGraph, waiters: &[Waiter], one: &Waiter) -> Di
 /// Adds to a report a witness for some block that stands still in the end, where the run does not reach the block that
 /// the report is about. If there is none, adds `finding` without a schedule.
 pub(super) fn show_any(graph: &EventGraph, mut report: Diagnostic, finding: Finding) -> Diagnostic {
-    if let Outcome::Stuck(stuck) = run::run(graph.program, super::STEPS) {
+    if let Outcome::Stuck(stuck) = run::run(graph.program, super::budget::RUN.amount()) {
         for one in &stuck {
             let Some(one) = waiter(graph, one) else { continue };
             report = show(graph, &[(&one, None)], report);

@@ -13,6 +13,7 @@ mod late;
 mod needs;
 mod turns;
 
+use super::budget::MOMENTS;
 use crate::diagnostic::witness::{self, Event, Step};
 use crate::ir::{
     Action, BarrierId, BlockId, ChannelId, Op, OriginId, Program, RankId, SemaphoreId,
@@ -23,9 +24,6 @@ pub(super) use late::Late;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// The most moments that a schedule may contain.
-const MOST_MOMENTS: usize = 200_000;
 
 /// A block, a proxy or a user, numbered over all ranks: all blocks, then all proxies, then all users.
 pub(super) type Agent = u32;
@@ -129,7 +127,7 @@ impl<'a, 'p> Run<'a, 'p> {
         let mut next = Some(target);
         loop {
             if let Some(moment) = next.take().filter(|moment| !self.done.contains(moment)) {
-                let full = self.order.len() + path.len() > MOST_MOMENTS;
+                let full = self.order.len() + path.len() > MOMENTS.count();
                 // A moment that waits for itself is never reached.
                 if full || !open.insert(moment) {
                     return false;

@@ -21,6 +21,7 @@ mod state;
 mod turn;
 mod unsure;
 
+use super::budget::{Exceeded, PLACES, STATES};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::counter::{Counter, Owned, takes};
 use crate::ir::run::{Awaits, Stuck};
@@ -31,12 +32,6 @@ use parts::Block;
 use rustc_hash::{FxHashMap, FxHashSet};
 use search::{Progress, Search};
 use std::collections::BTreeSet;
-
-/// The most states that are visited in all parts of a program.
-const MOST_STATES: usize = 50_000;
-
-/// The most places that these states hold together: a state has one for each block of its part.
-const MOST_PLACES: usize = 5_000_000;
 
 /// The result of a search.
 pub(super) enum Explored {
@@ -53,7 +48,7 @@ pub(super) type Undecided = FxHashMap<Owned, Unsearched>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unsearched {
     /// There are too many.
-    TooMany,
+    TooMany(Exceeded),
     /// The threads of a block would have to be modeled separately: each of them takes from a shared counter on its own.
     Threads,
 }
@@ -86,7 +81,7 @@ pub(super) fn explore(program: &Program, threaded: &FxHashSet<(RankId, BlockId)>
         let search = Search::new(Model::new(program, &sharing, blocks));
         parts.push(Part { search, shared, is_threaded });
     }
-    let mut left = Left { states: MOST_STATES, places: MOST_PLACES };
+    let mut left = Left { states: STATES.count(), places: PLACES.count() };
     loop {
         let before = left.states;
         match round(program, parts, &mut left, &mut undecided) {
@@ -98,7 +93,11 @@ pub(super) fn explore(program: &Program, threaded: &FxHashSet<(RankId, BlockId)>
         }
     }
     for part in parts {
-        undecided.extend(part.shared.into_iter().map(|one| (one, Unsearched::TooMany)));
+        // What is left of each is less than a state of this part takes.
+        let is_full = left.share(1, part.search.size()) < left.states;
+        let budget = if is_full { &PLACES } else { &STATES };
+        let why = Unsearched::TooMany(budget.exceeded());
+        undecided.extend(part.shared.into_iter().map(|one| (one, why)));
     }
     Explored::Searched(undecided)
 }

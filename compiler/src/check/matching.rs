@@ -27,6 +27,7 @@ use crate::ir::counter::Counter;
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId};
 use crate::source::At;
 use crate::table::Table;
+use in_turn::UsedInTurn;
 pub(super) use lanes::Unordered;
 use lanes::Which;
 use std::cell::OnceCell;
@@ -144,7 +145,7 @@ struct Uses {
     channels: Table<ChannelId, Ends>,
     semaphores: Table<SemaphoreId, Counters>,
     /// What several blocks use, but only in turn.
-    in_turn: BTreeSet<Which>,
+    in_turn: UsedInTurn,
 }
 
 /// Checks every channel and semaphore.
@@ -194,13 +195,20 @@ impl<'p> Context<'p> {
         }
     }
 
+    /// A report about several users of a counter of a rank, where it may be that they use it in turn.
+    fn noted(&self, rank: RankId, report: Diagnostic) -> Diagnostic {
+        let exceeded = self.uses[rank].in_turn.exceeded;
+        exceeded.into_iter().fold(report, |report, exceeded| report.note(exceeded.note()))
+    }
+
     fn channel(&self, (rank, id): (RankId, ChannelId), channel: &ir::Channel, all: &mut All) {
         let ends = &self.uses[rank].channels[id];
         let aside = channel.shared || strays(self.program, &self.uses, (rank, id));
-        let shared = shared_end(ends, id, &self.uses[rank].in_turn);
+        let shared = shared_end(ends, id, &self.uses[rank].in_turn.all);
         if let Some((user, does)) = shared.filter(|_| !aside) {
             let named = (&*channel.name, does);
             let report = report::several_users(self.program, rank, named.0, does, user);
+            let report = self.noted(rank, report);
             let show = |graph: &_, report| report::show_users(graph, (rank, user), named, report);
             all.channels.add_told(report, self.shown(show));
         }
@@ -226,10 +234,11 @@ impl<'p> Context<'p> {
         let counters = &self.uses[rank].semaphores[id];
         let user = &counters.acquires;
         let balanced = user.counts == counters.releases.counts;
-        let in_turn = self.uses[rank].in_turn.contains(&Which::Acquires(id));
+        let in_turn = self.uses[rank].in_turn.all.contains(&Which::Acquires(id));
         if user.blocks.len() > 1 && !semaphore.shared && balanced && !in_turn {
             let named = (&*semaphore.name, "acquire");
             let report = report::several_users(self.program, rank, named.0, named.1, user);
+            let report = self.noted(rank, report);
             let show = |graph: &_, report| report::show_users(graph, (rank, user), named, report);
             all.semaphores.add_told(report, self.shown(show));
         }
@@ -252,12 +261,12 @@ pub(super) fn is_clean(program: &ir::Program) -> bool {
     program.ranks.entries().all(|(rank, row)| {
         let channel = |(id, channel): (ChannelId, &ir::Channel)| {
             let Uses { channels, in_turn, .. } = &uses[rank];
-            let alone = channel.shared || shared_end(&channels[id], id, in_turn).is_none();
+            let alone = channel.shared || shared_end(&channels[id], id, &in_turn.all).is_none();
             alone && flows(&uses, (rank, id), channel, &none).is_empty()
         };
         let semaphore = |(id, semaphore): (SemaphoreId, &ir::Semaphore)| {
             let Counters { acquires, releases } = &uses[rank].semaphores[id];
-            let in_turn = uses[rank].in_turn.contains(&Which::Acquires(id));
+            let in_turn = uses[rank].in_turn.all.contains(&Which::Acquires(id));
             let alone = semaphore.shared || acquires.blocks.len() <= 1 || in_turn;
             alone && acquires.counts == releases.counts
         };
@@ -333,7 +342,7 @@ fn places(report: &Diagnostic) -> BTreeSet<At> {
 /// Found for each rank when it is asked for.
 pub(super) struct InTurn<'p> {
     program: &'p ir::Program,
-    ranks: Table<RankId, OnceCell<BTreeSet<Which>>>,
+    ranks: Table<RankId, OnceCell<UsedInTurn>>,
 }
 
 impl<'p> InTurn<'p> {
@@ -364,7 +373,7 @@ impl<'p> InTurn<'p> {
     fn has(&self, rank: RankId, which: Which) -> bool {
         let Some(row) = self.program.ranks.lookup(rank) else { return false };
         let find = || in_turn::in_turn(self.program, row);
-        self.ranks.lookup(rank).is_some_and(|found| found.get_or_init(find).contains(&which))
+        self.ranks.lookup(rank).is_some_and(|found| found.get_or_init(find).all.contains(&which))
     }
 }
 
@@ -381,7 +390,7 @@ fn uses_of(program: &ir::Program, rank: &ir::Rank) -> Uses {
     let mut uses = Uses {
         channels: rank.channels.iter().map(|_| Ends::default()).collect(),
         semaphores: rank.semaphores.iter().map(|_| Counters::default()).collect(),
-        in_turn: BTreeSet::new(),
+        in_turn: UsedInTurn::default(),
     };
     for (id, block) in rank.blocks.entries() {
         count(&mut uses, id, None, &block.ops);

@@ -61,6 +61,7 @@ mod witness;
 mod words;
 mod writers;
 
+use super::budget::{CELLS, Exceeded, ROUNDS, SETTLING};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::interrupt::Interrupt;
 use crate::ir;
@@ -80,29 +81,23 @@ use std::collections::BTreeSet;
 use value::Inputs;
 use writers::Writers;
 
-/// The number of rounds in which the guarantees of counters with several users are derived, each round from the
-/// guarantees of the previous one: first none, then those that follow from that alone, and so on.
-const ROUNDS: u32 = 3;
-
-/// How often the contents of packets with several writers are derived again before nothing is assumed about them.
-const MOST_ROUNDS: u32 = 10;
-
 /// What is certain about counters with several users and packets with several writers.
 #[derive(Debug, Default)]
 struct Shared {
     guarantees: Guarantees,
     writers: Writers,
+    /// The budgets because of which there may be more that is certain.
+    exceeded: BTreeSet<Exceeded>,
 }
-
-/// The most cells of memory that are followed.
-const MOST_CELLS: u64 = 20_000_000;
 
 /// The outcome of the search for races.
 pub(super) enum Races {
     /// These were found; if there are none, with what launches have to do with launches of another size.
     Found(Vec<Diagnostic>, Option<Across>),
-    /// The program is too large to be followed, or the run got stuck.
-    Unknown,
+    /// The search was interrupted.
+    Interrupted,
+    /// The program is too large to be followed.
+    TooLong(Exceeded),
     /// In some schedule these blocks can never go on.
     Standing(Vec<Stuck>),
 }
@@ -216,9 +211,16 @@ pub(super) fn check(
             let early = super::begun::report(program, &after.early);
             Races::Found(early.into_iter().collect(), after.across)
         }
-        Ok(after) => Races::Found(report::reports(program, parts, after.conflicts), None),
+        Ok(after) => {
+            let reports = report::reports(program, parts, after.conflicts);
+            let noted = |report| {
+                after.exceeded.iter().fold(report, |one: Diagnostic, why| one.note(why.note()))
+            };
+            Races::Found(reports.into_iter().map(noted).collect(), None)
+        }
         Err(Cut::Standing(stuck)) => Races::Standing(stuck),
-        Err(Cut::Unknown) => Races::Unknown,
+        Err(Cut::Interrupted) => Races::Interrupted,
+        Err(Cut::TooLong(exceeded)) => Races::TooLong(exceeded),
     }
 }
 
@@ -267,14 +269,14 @@ fn alone<'p>(
     Ok(after)
 }
 
-/// Whether the followed ranks have too much memory.
-fn is_too_large(program: &ir::Program, fold: &Fold, grain: Grain) -> bool {
+/// How many cells the followed ranks have.
+fn cells(program: &ir::Program, fold: &Fold, grain: Grain) -> u64 {
     let chunks = fold.followed(program).filter_map(|id| program.ranks.lookup(id)).map(|rank| {
         u64::from(rank.input_chunks)
             + u64::from(rank.output_chunks)
             + 2 * u64::from(rank.scratch_chunks)
     });
-    grain.cells(chunks.sum()) > MOST_CELLS
+    grain.cells(chunks.sum())
 }
 
 /// The state in which a launch leaves the followed ranks, and the conflicts on them.
@@ -285,23 +287,32 @@ fn follow<'p>(
     interrupt: &Interrupt,
 ) -> Result<machine::After<'p>, Cut> {
     let program = merged.program();
-    if is_too_large(program, fold, grain) {
-        return Err(Cut::Unknown);
-    }
+    CELLS.allow(cells(program, fold, grain)).map_err(Cut::TooLong)?;
     let agents = Agents::new(program, fold.turn());
     let run = |shared: &Shared| machine::run(merged, (fold, &agents, shared), grain, interrupt);
     let settle = |guarantees| settle(run, &agents, guarantees);
-    let (_, mut after, mut history) = settle(Guarantees::default())?;
+    let (mut shared, mut after, mut history) = settle(Guarantees::default())?;
     let several = after.counters.several(program);
-    if !several.is_empty() {
-        let mut shared;
+    let mut is_settled = several.is_empty();
+    if !is_settled {
         (shared, after, history) = settle(Guarantees::new(several))?;
-        for _ in 1..ROUNDS {
-            let lookup = Lookup { history: &history, agents: &agents };
-            let next = after.counters.guarantees(lookup, &shared.guarantees);
+    }
+    let mut rounds = 1;
+    while !is_settled {
+        let lookup = Lookup { history: &history, agents: &agents };
+        let next = after.counters.guarantees(lookup, &shared.guarantees);
+        is_settled = next == shared.guarantees;
+        if !is_settled && let Err(exceeded) = ROUNDS.allow(rounds) {
+            shared.exceeded.insert(exceeded);
+            is_settled = true;
+        }
+        rounds += 1;
+        if !is_settled {
             (shared, after, history) = settle(next)?;
         }
     }
+    after.exceeded = shared.exceeded;
+    after.exceeded.extend(&shared.guarantees.exceeded);
     let lookup = Lookup { history: &history, agents: &agents };
     after.conflicts = Launches { program, fold, lookup, after: &after }.conflicts();
     if beyond == Beyond::Sizes {
@@ -330,8 +341,8 @@ fn settle<'p>(
     agents: &Agents,
     guarantees: Guarantees,
 ) -> Result<(Shared, machine::After<'p>, History), Cut> {
-    let mut shared = Shared { guarantees, writers: Writers::default() };
-    for _ in 0..MOST_ROUNDS {
+    let mut shared = Shared { guarantees, ..Shared::default() };
+    for _ in 0..SETTLING.amount() {
         let (after, history) = run(&shared)?;
         let writers = Writers::of(Lookup { history: &history, agents }, &after);
         if writers == shared.writers {
@@ -340,6 +351,7 @@ fn settle<'p>(
         shared.writers = writers;
     }
     shared.writers = shared.writers.forgotten();
+    shared.exceeded.insert(SETTLING.exceeded());
     let (after, history) = run(&shared)?;
     Ok((shared, after, history))
 }

@@ -16,6 +16,7 @@
 
 mod credit;
 
+use super::budget::WRAPPED;
 use super::race;
 use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Outcome};
@@ -26,9 +27,6 @@ use std::collections::BTreeSet;
 
 /// The ring sizes that are tried, in windows.
 const RINGS: [u64; 5] = [1, 2, 4, 8, 16];
-
-/// The most operations and cells of a program whose windows are unrolled.
-const MOST_STEPS: u64 = 1 << 21;
 
 /// The properties that a ring must have for pipelines to wrap around in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,7 +156,7 @@ impl Unrolled {
     /// Whether the programs for a ring of so many windows are small enough together.
     fn is_tried(&self, program: &Program) -> bool {
         let turns = (self.ring + 1).saturating_mul(self.ring.saturating_mul(3)) / 2;
-        turns.saturating_mul(self.steps(program)) <= MOST_STEPS
+        WRAPPED.allow(turns.saturating_mul(self.steps(program))).is_ok()
     }
 
     fn is_safe(&self, program: &Program) -> bool {
@@ -166,7 +164,7 @@ impl Unrolled {
         let Some(straight) = self.program(program, u64::MAX) else {
             return false;
         };
-        let run = |program: &Program| match run::run(program, MOST_STEPS) {
+        let run = |program: &Program| match run::run(program, WRAPPED.amount()) {
             Outcome::Finished(memory) => Some(memory),
             Outcome::Stuck(_) | Outcome::TooLong => None,
         };
@@ -179,11 +177,8 @@ impl Unrolled {
     /// The program with its windows unrolled, and rings of `ring` times `common` bytes; none where it is too large.
     fn program(&self, program: &Program, ring: u64) -> Option<Program> {
         let cells = u32::try_from(self.turns * self.common / self.cell).ok()?;
-        if self.steps(program).saturating_add(program.chunks().saturating_mul(u64::from(cells)))
-            > MOST_STEPS
-        {
-            return None;
-        }
+        let cells_of_all = program.chunks().saturating_mul(u64::from(cells));
+        WRAPPED.allow(self.steps(program).saturating_add(cells_of_all)).ok()?;
         let window = Window { cells, ring: ring.saturating_mul(self.common / self.cell) };
         let ranks: Vec<Rank> =
             program.ranks.iter().map(|rank| self.rank(rank, &window)).collect::<Option<_>>()?;

@@ -46,8 +46,9 @@ pub(super) fn check(program: &Program) -> Vec<Diagnostic> {
 /// Why not all schedules are tried, and what to do about that.
 fn not_searched(report: Diagnostic, why: Unsearched) -> Diagnostic {
     match why {
-        Unsearched::TooMany => report
+        Unsearched::TooMany(exceeded) => report
             .note("the program has too many schedules to try them all")
+            .note(exceeded.limit())
             .help("check it with fewer ranks, blocks or instances: there all schedules are tried"),
         Unsearched::Threads => report
             .note("the threads of a block take from it separately, in an operation with others: such schedules are not tried")

@@ -4,6 +4,7 @@
 //! * W0503: a write to scratch that may hit what an earlier launch of another size still uses. It is a warning: the
 //!   program is right if all launches have one size, or if whoever launches it synchronizes the ranks in between.
 
+use super::classes;
 use super::race::{Across, Beyond, Use};
 use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic};
@@ -25,11 +26,8 @@ pub(super) enum Sizes {
 impl Sizes {
     /// Of a program of which nothing is known yet.
     pub(super) fn of(program: &Program) -> Sizes {
-        let options = &program.options;
-        let (least, most) = (options.min_message_size, options.max_message_size);
-        let is_one = least.is_some() && least == most;
         let has_scratch = program.ranks.iter().any(|rank| rank.scratch_chunks > 0);
-        match (has_scratch, is_one) {
+        match (has_scratch, classes::is_of_one_size(program)) {
             (false, _) => Sizes::Any,
             (true, true) => Sizes::One,
             (true, false) => Sizes::Several(None),

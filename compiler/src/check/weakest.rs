@@ -31,9 +31,10 @@ mod exchange;
 mod memory;
 mod order;
 
+use super::budget::{RUN, TRIALS};
 use super::event_graph::EventGraph;
 use super::race::{self, Met};
-use super::{STEPS, matching, names};
+use super::{matching, names};
 use crate::diagnostic::change::Change;
 use crate::diagnostic::witness::{Finding, Race};
 use crate::diagnostic::{Code, Diagnostic, Label};
@@ -44,9 +45,6 @@ use crate::phase::phase;
 use crate::source::Place;
 use candidates::candidates;
 use std::collections::BTreeSet;
-
-/// The operations and cells that all trials together may process.
-const BUDGET: usize = 1_000_000;
 
 /// Looks for changes in a program whose chunks are cut into `parts` parts, and drops the findings that go away with
 /// them.
@@ -63,7 +61,8 @@ pub(super) fn mend(
     let Some(graph) = EventGraph::new(program, parts) else { return first_kind(findings) };
     let size = size(program, parts);
     let first = first_order(&findings);
-    let mut trials = Trials { program, parts, interrupt, left: BUDGET, size, first, before: None };
+    let mut trials =
+        Trials { program, parts, interrupt, left: TRIALS.count(), size, first, before: None };
     let mut causes = findings.iter().filter(|finding| comes_after(finding, first));
     let cause = causes.find_map(|cause| Some((cause, trials.all(cause, &graph)?)));
     if let Some((cause, change)) = cause {
@@ -280,7 +279,7 @@ impl Trials<'_> {
         if self.interrupt.is_set() || !matching::is_clean(changed) {
             return None;
         }
-        let Outcome::Finished(memory) = run::run_in(changed, self.parts, STEPS) else {
+        let Outcome::Finished(memory) = run::run_in(changed, self.parts, RUN.amount()) else {
             return None;
         };
         let after = race::met(changed, &memory.rewritten(), self.interrupt)?;

@@ -21,7 +21,7 @@ mod transfer;
 mod value;
 
 use super::{BarrierId, BlockId, ChannelId, Op, OriginId, Program, RankId, SemaphoreId};
-pub use grain::{Grain, coarsest};
+pub use grain::{Grain, chunks_used_together, coarsest};
 pub use machine::{Windows, each_op, gcd, windows};
 pub use memory::{Memory, Rewritten};
 pub use pace::{Pace, pace};

@@ -2,6 +2,7 @@
 //! wait for.
 
 use super::{Agent, Chain, EventGraph, Line, Places, Request, Server};
+use crate::check::budget::LINES;
 use crate::check::pushers;
 use crate::diagnostic::witness::Step;
 use crate::ir::memory::{Group, covered, extents, groups, writes_packets};
@@ -11,9 +12,6 @@ use crate::table::Id;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// The most lines and packets of a program that is laid out.
-const MOST_ROWS: usize = 2_000_000;
 
 /// Who writes the packets of each cell of scratch.
 pub(super) type Packets = FxHashMap<(RankId, u64), Places>;
@@ -93,7 +91,7 @@ fn lines<'p>(
         };
         for turn in 0..windows.turns(pipeline) {
             *rows += pipeline.body.len();
-            if *rows > MOST_ROWS {
+            if *rows > LINES.count() {
                 return None;
             }
             for (k, op) in (0..).zip(&pipeline.body) {
@@ -104,7 +102,7 @@ fn lines<'p>(
         }
     }
     *rows += ops.len();
-    (*rows <= MOST_ROWS).then_some(lines)
+    (*rows <= LINES.count()).then_some(lines)
 }
 
 /// Records who signals, waits, releases, acquires and writes packets.
@@ -224,7 +222,7 @@ impl<'p> Index<'p> {
                     },
                 );
             }
-            if self.rows > MOST_ROWS {
+            if self.rows > LINES.count() {
                 return None;
             }
         }

@@ -1,7 +1,8 @@
 //! Chooses whose packet is waited for where several agents write it: one that does not come from a given moment, if
 //! there is one.
 
-use super::{Agent, Chain, EventGraph, MOST_MOMENTS, Moment};
+use super::{Agent, Chain, EventGraph, Moment};
+use crate::check::budget::MOMENTS;
 use rustc_hash::FxHashMap;
 
 /// An order of moments in which a given one runs as late as possible, and whatever waits for its packets later still.
@@ -73,7 +74,7 @@ impl EventGraph<'_> {
         while next.launch <= launches
             && next.at < self.length(next.agent)
             && held != Some(*next)
-            && late.at.len() < MOST_MOMENTS
+            && late.at.len() < MOMENTS.count()
         {
             let needs = self.needs(*next, Some(late));
             if !needs.is_some_and(|needs| needs.iter().all(|one| late.at.contains_key(one))) {

@@ -3,17 +3,16 @@
 use super::Unsearched;
 use super::packets::count;
 use super::parts::Block;
+use crate::check::budget::SCHEDULED;
 use crate::ir::counter::{gives, takes};
 use crate::ir::sharing::Sharing;
 use crate::ir::{Action, ChannelKind, Program};
 
-/// The most operations of a part whose schedules are tried.
-const MOST_STEPS: usize = 4_000;
-
 /// Why the schedules of these blocks are not tried; none if they are.
 pub(super) fn why(program: &Program, sharing: &Sharing, blocks: &[Block]) -> Option<Unsearched> {
-    if blocks.iter().map(|block| block.steps.len()).sum::<usize>() > MOST_STEPS {
-        return Some(Unsearched::TooMany);
+    let steps = blocks.iter().map(|block| block.steps.len() as u64).sum();
+    if let Err(exceeded) = SCHEDULED.allow(steps) {
+        return Some(Unsearched::TooMany(exceeded));
     }
     let is_unsure = |block| {
         is_mixed(sharing, block) || is_hasty(program, sharing, block) || is_loose(program, block)

@@ -14,6 +14,7 @@
 //! uses before it were in turn, so whoever makes it has learned by then that the use before it is over, as it does in this run.
 
 use super::lanes::{self, Which, meets, signalled};
+use crate::check::budget::{Exceeded, IN_TURN};
 use crate::check::race::step::meet;
 use crate::ir::{self, Action, BarrierId, BlockId, Op, Program, Rank, SemaphoreId, all_ops};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,13 +36,20 @@ struct Uses {
     in_turn: bool,
 }
 
-/// How often semaphores may turn out not to be used in turn before it is assumed of none.
-const MOST_ROUNDS: usize = 16;
+/// What several threads of a rank use, but only in turn.
+#[derive(Debug, Default)]
+pub(super) struct UsedInTurn {
+    /// All of it that is known.
+    pub(super) all: BTreeSet<Which>,
+    /// The budget because of which there may be more.
+    pub(super) exceeded: Option<Exceeded>,
+}
 
 /// The counters of a rank that several threads use, all of them in turn.
-pub(super) fn in_turn(program: &Program, rank: &Rank) -> BTreeSet<Which> {
+pub(super) fn in_turn(program: &Program, rank: &Rank) -> UsedInTurn {
     let piped = in_pipelines(rank);
     let mut semaphores: BTreeSet<SemaphoreId> = rank.semaphores.ids().collect();
+    let mut exceeded = None;
     for round in 0.. {
         let mut run = Run::new(program, rank, &semaphores);
         while run.advance() {}
@@ -50,15 +58,19 @@ pub(super) fn in_turn(program: &Program, rank: &Rank) -> BTreeSet<Which> {
         }
         let before = semaphores.len();
         semaphores.retain(|id| run.is_used_in_turn(*id));
-        if round >= MOST_ROUNDS && semaphores.len() < before {
+        if semaphores.len() < before
+            && let Err(bound) = IN_TURN.allow(round + 1)
+        {
             semaphores.clear();
+            exceeded = Some(bound);
         }
         if semaphores.len() == before {
             let found = run.uses.into_iter().filter(|(_, uses)| uses.by_several && uses.in_turn);
-            return found.map(|(which, _)| which).filter(|which| !piped.contains(which)).collect();
+            let all = found.map(|(which, _)| which).filter(|which| !piped.contains(which));
+            return UsedInTurn { all: all.collect(), exceeded };
         }
     }
-    BTreeSet::new()
+    UsedInTurn { all: BTreeSet::new(), exceeded }
 }
 
 /// Every counter that is used in a pipeline.

@@ -2,6 +2,7 @@
 
 use super::lanes::Unordered;
 use super::{Counters, Flow, Use, Way};
+use crate::check::budget::USERS;
 use crate::check::event_graph::{EventGraph, Moment, Run};
 use crate::check::{calls, deadlock};
 use crate::diagnostic::witness::{Finding, Wait, Witness};
@@ -211,9 +212,6 @@ pub(super) fn several_users(
     .help("or let them use it in turn: `release` a semaphore after the last use in one block, and `acquire` it before the first in the other")
 }
 
-/// How many users of a counter are shown.
-const MOST_USERS: usize = 4;
-
 /// Adds a witness: the first use in each block.
 pub(super) fn show_users(
     graph: &EventGraph,
@@ -221,7 +219,7 @@ pub(super) fn show_users(
     (counter, does): (&str, &'static str),
     report: Diagnostic,
 ) -> Diagnostic {
-    let uses = user.blocks.iter().zip(&user.places).take(MOST_USERS);
+    let uses = user.blocks.iter().zip(&user.places).take(USERS.count());
     let moments = uses.filter_map(|(block, origin)| graph.first_from(rank, *block, *origin));
     meeting(graph, &moments.collect::<Vec<Moment>>(), (counter, does), report)
 }

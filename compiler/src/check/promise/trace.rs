@@ -3,6 +3,7 @@
 //! Every element that an operation writes is a row; its sources are earlier rows, or the contents of a cell when the
 //! launch began.
 
+use crate::check::budget::TRACED;
 use crate::check::event_graph::{EventGraph, Moment};
 use crate::ir::memory::{
     Extent, covered, extents, groups, home, source_is_packets, writes_packets,
@@ -11,9 +12,6 @@ use crate::ir::{Action, Buffer, Operand, Program, RankId, Transfer};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
-
-/// The most elements that are followed.
-const MOST_ROWS: usize = 1_000_000;
 
 /// A cell of memory; where two buffers share it, in terms of the outer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,7 +70,7 @@ pub(super) fn trace<'p>(graph: &EventGraph<'p>, moments: &[Moment]) -> Option<Tr
             for at in covered(transfer.slice, line.window.as_ref(), length) {
                 trace.element((*moment, here), transfer, group, at);
             }
-            if trace.rows.len() > MOST_ROWS {
+            if trace.rows.len() > TRACED.count() {
                 return None;
             }
         }

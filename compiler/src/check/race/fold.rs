@@ -18,6 +18,7 @@ use super::cells::Place;
 use super::merged::Merged;
 use super::overlay;
 use super::turn::{Turn, TurnId};
+use crate::check::budget::FOLDED;
 use crate::ir::memory::{accesses, home};
 use crate::ir::run::{Grain, each_op};
 use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankId};
@@ -29,9 +30,6 @@ use std::iter::{once, once_with};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 use uses::Cells;
-
-/// The most chunks of a program for whose ranks representatives are searched.
-const MOST_CHUNKS: u64 = 50_000_000;
 
 /// The numbers of rounds of marks that are tried. One round is enough for most programs. More are needed where data is
 /// handed on by blocks that differ only in what they hand on, or goes to another rank in each step, as on a cube of
@@ -83,7 +81,7 @@ impl Fold {
                 .iter()
                 .sum::<u64>()
         };
-        let too_many = program.ranks.iter().map(chunks).sum::<u64>() > MOST_CHUNKS;
+        let too_many = FOLDED.allow(program.ranks.iter().map(chunks).sum()).is_err();
         if program.ranks.len() < 2 || too_many || overlay::mixed(program) {
             return None;
         }

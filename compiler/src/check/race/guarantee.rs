@@ -12,16 +12,11 @@ use super::agents::{Agent, Agents};
 use super::clock::{Clock, Lookup};
 use super::history::{History, MomentId, Source};
 use super::turn::TurnId;
+use crate::check::budget::{AGENTS, COMPARED, Exceeded};
 use crate::check::matching::InTurn;
 use crate::ir::counter::Counter;
 use crate::ir::{ChannelId, Program, RankId, SemaphoreId};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The most signals of one counter that are compared with each other; if there are more, nothing is guaranteed.
-const MOST_COMPARED: usize = 256;
-
-/// The most agents of all signals of one counter that are compared; if there are more, only certain signals count.
-const MOST_AGENTS: usize = 1 << 18;
 
 /// A counter of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -135,7 +130,7 @@ fn is_after(
 }
 
 /// The signals that waits can count on.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Guarantees {
     /// The counters with several users.
     several: BTreeSet<CounterKey>,
@@ -143,11 +138,13 @@ pub(super) struct Guarantees {
     known: BTreeMap<(CounterKey, User), Vec<User>>,
     /// For each wait for which not all signals are needed, what it knows whichever have come.
     common: BTreeMap<(CounterKey, User), Common>,
+    /// The budgets because of which signals that may be certain are not here.
+    pub(super) exceeded: BTreeSet<Exceeded>,
 }
 
 /// What a wait knows whichever signals have come: for each agent, the step before which everything has happened, and
 /// the step before which everything has run.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Common {
     seen: Vec<(Agent, u32)>,
     run: Vec<(Agent, u32)>,
@@ -193,7 +190,8 @@ impl Guarantees {
     /// Adds the guarantees for a counter that follow from what was known to be ordered.
     pub(super) fn add(&mut self, lookup: Lookup<'_>, which: CounterKey, acts: &Acts) {
         let Acts { given, taken } = acts;
-        if given.len() > MOST_COMPARED || taken.len() > MOST_COMPARED {
+        if let Err(exceeded) = COMPARED.allow(given.len().max(taken.len()) as u64) {
+            self.exceeded.insert(exceeded);
             return;
         }
         let clocks: Vec<Clock> = given.iter().map(|one| Clock::told([one.source])).collect();
@@ -214,18 +212,23 @@ impl Guarantees {
             self.known.insert((which, one.user), known.map(|(this, _)| this.user()).collect());
             if (1..possible.len()).contains(&needs) {
                 let clocks: Vec<&Clock> = possible.iter().map(|(_, clock)| *clock).collect();
-                self.common.extend(
-                    common(lookup, &clocks, needs).map(|common| ((which, one.user), common)),
-                );
+                match common(lookup, &clocks, needs) {
+                    Ok(common) => {
+                        self.common.insert((which, one.user), common);
+                    }
+                    Err(exceeded) => {
+                        self.exceeded.insert(exceeded);
+                    }
+                }
             }
         }
     }
 }
 
-/// What is known once `needs` signals have come, whichever of these they are; nothing if there are too many agents.
-fn common(lookup: Lookup<'_>, clocks: &[&Clock], needs: usize) -> Option<Common> {
-    let agents = lookup.agents.count() as usize;
-    (agents * clocks.len() <= MOST_AGENTS).then(|| Common {
+/// What is known once `needs` signals have come, whichever of these they are.
+fn common(lookup: Lookup<'_>, clocks: &[&Clock], needs: usize) -> Result<Common, Exceeded> {
+    AGENTS.allow(u64::from(lookup.agents.count()) * clocks.len() as u64)?;
+    Ok(Common {
         seen: told_by_any(clocks.iter().map(|clock| clock.seen(lookup)), needs),
         run: told_by_any(clocks.iter().map(|clock| clock.run(lookup).steps), needs),
     })

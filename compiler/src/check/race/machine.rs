@@ -26,6 +26,7 @@ use super::sync::Counters;
 use super::turn::Turn;
 use super::value::{Inputs, Value, combined};
 use super::writers::Slot;
+use crate::check::budget::{ELEMENTS, Exceeded};
 use crate::interrupt::Interrupt;
 use crate::ir::run::{Grain, Stuck};
 use crate::ir::threads::Share;
@@ -33,9 +34,7 @@ use crate::ir::{Action, Buffer, ChannelKind, Op, Program, Rank, RankId, Transfer
 use crate::table::Id;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-
-/// The most elements that a run may process: a few seconds' worth.
-const MOST_ELEMENTS: u64 = 30_000_000;
+use std::collections::BTreeSet;
 
 /// Two conflicting accesses that nothing orders.
 #[derive(Clone, Copy, Debug)]
@@ -100,13 +99,17 @@ pub(super) struct After<'p> {
     pub(super) early: Vec<Early>,
     /// What the launch has to do with launches of another size.
     pub(super) across: Option<Across>,
+    /// The budgets because of which some conflicts may be none.
+    pub(super) exceeded: BTreeSet<Exceeded>,
 }
 
 /// Why a run does not come to its end.
 #[derive(Debug)]
 pub(super) enum Cut {
-    /// It is too long, or no longer wanted.
-    Unknown,
+    /// It is no longer wanted.
+    Interrupted,
+    /// It is too long.
+    TooLong(Exceeded),
     /// In its schedule these blocks can never go on.
     Standing(Vec<Stuck>),
 }
@@ -174,7 +177,7 @@ pub(super) fn run<'p>(
     let windows = merged.windows().at(grain);
     for rank in fold.followed(program) {
         if interrupt.is_set() {
-            return Err(Cut::Unknown);
+            return Err(Cut::Interrupted);
         }
         for ops in merged.blocks(rank) {
             let steps = Steps::new(program, &windows, ops, grain.cells_of_unit());
@@ -186,14 +189,14 @@ pub(super) fn run<'p>(
     while moved {
         moved = false;
         if interrupt.is_set() {
-            return Err(Cut::Unknown);
+            return Err(Cut::Interrupted);
         }
         for agent in 0..blocks.started() {
             moved |= machine.lead(&mut blocks, agent);
         }
     }
     if machine.left == 0 {
-        return Err(Cut::Unknown);
+        return Err(Cut::TooLong(ELEMENTS.exceeded()));
     }
     match blocks.have_ended() {
         true => Ok(machine.finish()),
@@ -241,7 +244,7 @@ impl<'p, 'b> Machine<'p, 'b> {
             // Where they overlap, no rank represents another.
             mixed: fold.turn() == Turn::Still && overlay::mixed(program),
             few: fold.turn() != Turn::Still,
-            left: MOST_ELEMENTS,
+            left: ELEMENTS.amount(),
             early: FxHashSet::default(),
             heard: FxHashMap::default(),
             conflicts: Vec::new(),
@@ -476,8 +479,20 @@ impl<'p, 'b> Machine<'p, 'b> {
             end.forget();
         }
         let Machine { acts, cells, packets, counters, again, conflicts, history, .. } = self;
-        let (early, across) = (Vec::new(), None);
-        (After { acts, cells, packets, ends, counters, again, conflicts, early, across }, history)
+        let (early, across, exceeded) = (Vec::new(), None, BTreeSet::new());
+        let after = After {
+            acts,
+            cells,
+            packets,
+            ends,
+            counters,
+            again,
+            conflicts,
+            early,
+            across,
+            exceeded,
+        };
+        (after, history)
     }
 }
 

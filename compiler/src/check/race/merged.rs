@@ -18,14 +18,14 @@
 use crate::ir::memory::{home, overlap_locally};
 use crate::ir::run::{Windows, windows};
 use crate::ir::{
-    Action, Alias, Block, BlockId, ChannelKind, List, Op, Operand, Program, RankId, Transfer, Verb,
-    Where,
+    Action, Alias, Block, BlockId, ChannelKind, List, MOST_THREADS, Op, Operand, Program, RankId,
+    Transfer, Verb, Where,
 };
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 
-/// Lists are not merged to more members than this: a block has no more threads, and each handles one member.
-const MOST_MEMBERS: usize = 1024;
+/// Lists are not merged to more members than a block has threads, since each of these handles one member.
+const MEMBERS: usize = MOST_THREADS as usize;
 
 /// The operations of a program, some of them merged.
 #[derive(Debug)]
@@ -174,7 +174,7 @@ fn absorb(alias: Option<Alias>, last: &mut Op, op: &Op) -> bool {
 
 /// Adds members, if none of them is in the list yet.
 fn add<T: Copy + PartialEq>(list: &mut List<T>, more: &[T]) -> bool {
-    let fits = list.len() + more.len() <= MOST_MEMBERS;
+    let fits = list.len() + more.len() <= MEMBERS;
     let new = fits && !more.iter().any(|member| list.contains(member));
     if new {
         list.extend_from_slice(more);
@@ -253,7 +253,7 @@ fn spread(one: &mut Transfer, more: &Transfer) -> bool {
     let known = |operand: &Operand| one.destinations.iter().any(|to| there(to) == there(operand));
     let port = one.via == Some(ChannelKind::Port);
     if one.via != more.via
-        || one.destinations.len() + more.destinations.len() > MOST_MEMBERS
+        || one.destinations.len() + more.destinations.len() > MEMBERS
         || !same && one.verb == Verb::ReadPutPackets
         || !one.sources.iter().chain(&more.sources).all(local)
         || !one.destinations.iter().all(|to| there(to).is_some())

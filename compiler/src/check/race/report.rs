@@ -1,5 +1,6 @@
 //! Races as reports: one for each pair of places, causes before their consequences.
 
+use super::super::budget::{CONFLICTS, WITNESSES};
 use super::super::event_graph::EventGraph;
 use super::super::found::Found;
 use super::acts::Touch;
@@ -12,12 +13,6 @@ use crate::ir::{Program, RankId};
 use crate::source::At;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-
-/// How many conflicts are processed; more are never shown.
-const LOOKED_AT: usize = 100_000;
-
-/// How many reports get a witness.
-const SHOWN: usize = 16;
 
 /// The conflicts at one pair of places: the first one, the cells where its two operations conflict, and which ranks
 /// have it.
@@ -47,7 +42,7 @@ pub(super) fn reports(
         found.add_told(words.report(group.conflict), |report| {
             shown += 1;
             let report = others(&group.ranks, report);
-            match graph.as_ref().filter(|_| shown <= SHOWN) {
+            match graph.as_ref().filter(|_| shown <= WITNESSES.count()) {
                 Some(graph) => witness::show(graph, group.conflict, group.cells, report),
                 None => report,
             }
@@ -98,7 +93,7 @@ fn grouped<'c, 'p>(
     let worst = conflicts.iter().map(|conflict| rank_of(conflict.kind)).min();
     let mut groups: Vec<Group<'c, 'p>> = Vec::new();
     let mut known: BTreeMap<(Kind, At, At), usize> = BTreeMap::new();
-    for conflict in conflicts.iter().take(LOOKED_AT) {
+    for conflict in conflicts.iter().take(CONFLICTS.count()) {
         if Some(rank_of(conflict.kind)) != worst && !may_cause(conflict, worst) {
             continue;
         }
@@ -165,7 +160,7 @@ fn others(ranks: &BTreeSet<(RankId, RankId)>, report: Diagnostic) -> Diagnostic 
 /// All conflicts, as pairs of statements.
 pub(super) fn met(program: &Program, conflicts: &[Conflict]) -> BTreeSet<Met> {
     let place = |touch: &Touch| program.origins.place(touch.op.origin);
-    let all = conflicts.iter().take(LOOKED_AT);
+    let all = conflicts.iter().take(CONFLICTS.count());
     let met = |one: &Conflict| Met::new(code(one.kind), place(first(one)), place(&one.second));
     all.filter_map(met).collect()
 }

@@ -3,15 +3,13 @@
 use super::super::event_graph::{EventGraph, Line, Moment, Run};
 use super::super::nearest;
 use super::{counts, exchange, memory, order};
+use crate::check::budget::RELAXED_PAIRS;
 use crate::diagnostic::change::{Change, Side};
 use crate::diagnostic::witness::{Agent, Event, Finding, Race};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{self, Action, BlockId, Buffer, ChannelKind, RankId, Verb};
 use crate::source::Place;
 use std::collections::BTreeSet;
-
-/// How many pairs of a relaxed signal and its wait are tried.
-const MOST_PAIRS: usize = 8;
 
 /// The changes that are worth trying, weakest first.
 pub(super) fn candidates(graph: &EventGraph, finding: &Diagnostic) -> Vec<Change> {
@@ -161,7 +159,7 @@ fn stronger(graph: &EventGraph, first: Moment, second: Moment) -> Vec<Change> {
             let places: BTreeSet<Place> = met.filter_map(|at| relaxed_place(graph, at)).collect();
             let pair: Vec<Place> = places.into_iter().collect();
             let mut before = Run::new(graph);
-            if pairs.len() < MOST_PAIRS
+            if pairs.len() < RELAXED_PAIRS.count()
                 && !pair.is_empty()
                 && !pairs.contains(&pair)
                 && before.reach(signal)
@@ -195,7 +193,7 @@ fn answered(graph: &EventGraph, owner: RankId, touch: Moment) -> Vec<Change> {
             let places: BTreeSet<Place> =
                 ends.into_iter().filter_map(|end| relaxed_place(graph, end)).collect();
             let pair: Vec<Place> = places.into_iter().collect();
-            if pairs.len() < MOST_PAIRS && !pair.is_empty() && !pairs.contains(&pair) {
+            if pairs.len() < RELAXED_PAIRS.count() && !pair.is_empty() && !pairs.contains(&pair) {
                 pairs.push(pair);
             }
         }

@@ -2,18 +2,10 @@
 
 use super::super::event_graph::{EventGraph, Line, Moment};
 use super::candidates::action;
+use crate::check::budget::{MISCOUNTED, RELEASES, REPEATS};
 use crate::diagnostic::change::{Change, Side};
 use crate::ir::{Action, ChannelId, RankId, SemaphoreId};
 use crate::source::Place;
-
-/// How many places of one kind are tried.
-const MOST_PLACES: usize = 4;
-
-/// The number of statements after which a release is tried.
-const MOST_RELEASES: usize = 24;
-
-/// The most times that a statement is repeated.
-const MOST_TIMES: i64 = 8;
 
 /// Changes for the operation at which a counter is found to be unbalanced; `left` is the number of signals or releases
 /// minus that of waits or acquires.
@@ -84,7 +76,7 @@ fn acquires(graph: &EventGraph, at: Moment, list: &[SemaphoreId]) -> Vec<Change>
         if graph.program.joins == crate::ir::Joins::Explicit || name.contains('[') {
             continue;
         }
-        let after = others(graph, at).into_iter().take(MOST_RELEASES);
+        let after = others(graph, at).into_iter().take(RELEASES.count());
         changes.extend(after.map(|after| Change::Release { semaphore: name.clone(), after }));
     }
     changes
@@ -116,7 +108,7 @@ fn repetitions(
     moments: &[Moment],
     left: i64,
 ) -> Vec<Change> {
-    let more = left.clamp(1, MOST_TIMES) as u32;
+    let more = left.clamp(1, REPEATS.amount().max(1) as i64) as u32;
     let places = places(graph, moments);
     places.into_iter().map(|at| Change::Repeat { verb, at, more }).collect()
 }
@@ -129,7 +121,7 @@ fn places(graph: &EventGraph, moments: &[Moment]) -> Vec<Place> {
             matches!(action(graph, Moment { agent, at, ..*moment }), Some(Action::Transfer(_)))
         });
         let Some(place) = place(graph, *moment).filter(|_| !transfer) else { continue };
-        if !places.contains(&place) && places.len() < MOST_PLACES {
+        if !places.contains(&place) && places.len() < MISCOUNTED.count() {
             places.push(place);
         }
     }
@@ -154,7 +146,7 @@ fn moves(graph: &EventGraph, rank: RankId, channels: &[ChannelId]) -> Vec<Place>
     for agent in graph.all_blocks() {
         for line in graph.lines(agent).iter().rev() {
             let place = graph.program.origins.place(line.op.origin);
-            let new = !places.contains(&place) && places.len() < MOST_PLACES;
+            let new = !places.contains(&place) && places.len() < MISCOUNTED.count();
             if new && over(line, graph.rank(agent)) {
                 places.push(place);
             }

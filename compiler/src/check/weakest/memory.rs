@@ -5,13 +5,11 @@
 use super::super::event_graph::EventGraph;
 use super::super::nearest;
 use super::candidates::{action, line, moment, past_it, read_later};
+use crate::check::budget::REMOVED;
 use crate::diagnostic::change::{Change, Side};
 use crate::diagnostic::witness::{Event, Race, WrongValue};
 use crate::ir::{Action, Buffer, RankId};
 use crate::source::Place;
-
-/// How many statements may be removed on trial.
-const MOST_PLACES: usize = 6;
 
 /// Changes for a read of memory that nobody has written before.
 pub(super) fn of_unwritten(graph: &EventGraph, race: &Race) -> Vec<Change> {
@@ -66,7 +64,7 @@ fn removals(graph: &EventGraph, events: impl Iterator<Item = Event>) -> Vec<Chan
             | Action::Pipeline(_) => None,
         });
         let Some(one) = transfer.zip(event.place) else { continue };
-        if !places.contains(&one) && places.len() < MOST_PLACES {
+        if !places.contains(&one) && places.len() < REMOVED.count() {
             places.push(one);
         }
     }

@@ -4,14 +4,12 @@
 use super::super::event_graph::{self, EventGraph, Moment};
 use super::super::{names, nearest};
 use super::candidates::{action, join, moment};
+use crate::check::budget::INITIAL_VALUES;
 use crate::diagnostic::change::{Change, Handover, Times};
 use crate::diagnostic::witness::{Agent, Event, Race};
 use crate::ir::{Action, Joins, RankId};
 use crate::source::Place;
 use std::collections::BTreeSet;
-
-/// How many other initial values of semaphores are tried.
-const MOST_SEMAPHORES: usize = 8;
 
 /// Changes that order two conflicting accesses, by blocks of one rank or of two.
 pub(super) fn of_blocks(graph: &EventGraph, first: Moment, second: Moment) -> Vec<Change> {
@@ -97,7 +95,7 @@ pub(super) fn of_semaphores(
             }
         }
     }
-    changes.truncate(MOST_SEMAPHORES);
+    changes.truncate(INITIAL_VALUES.count());
     changes
 }
 

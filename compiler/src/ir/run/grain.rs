@@ -2,7 +2,7 @@
 
 use super::{gcd, parts_of};
 use crate::ir::memory::covered;
-use crate::ir::{Action, Op, Program, Promise, Rank, all_ops};
+use crate::ir::{Action, Op, Program, Promise, Rank, Transfer, all_ops};
 
 /// A granularity: `parts` cells for every `unit` chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,12 @@ impl Grain {
     #[must_use]
     pub fn parts(parts: u32) -> Grain {
         Grain { parts, unit: 1 }
+    }
+
+    /// This many cells for every so many chunks.
+    #[must_use]
+    pub fn cells_of_chunks(parts: u32, chunks: u32) -> Grain {
+        Grain { parts, unit: chunks.max(1) }
     }
 
     /// How many cells a unit has.
@@ -77,13 +83,43 @@ pub fn coarsest(program: &Program, parts: u32) -> Option<Grain> {
         }
         false => merged(gcd(chunks.saturating_mul(u64::from(parts)), ends), parts)?,
     };
+    (are_alike(program, grain.unit) && grain != Grain::parts(parts)).then_some(grain)
+}
+
+/// Whether the promises of all ranks are about units of so many chunks.
+fn are_alike(program: &Program, unit: u32) -> bool {
     let mut last: *const Promise = std::ptr::null();
-    let alike = program.ranks.iter().all(|rank| {
+    program.ranks.iter().all(|rank| {
         // Usually all ranks share one list.
         let before = std::mem::replace(&mut last, rank.promises.as_ptr());
-        before == last || is_alike(rank, grain.unit)
-    });
-    (alike && grain != Grain::parts(parts)).then_some(grain)
+        before == last || is_alike(rank, unit)
+    })
+}
+
+/// How many chunks are always used together: every operand and buffer has a whole number of units of so many chunks, and
+/// every promise is one about units. Slices may end anywhere.
+#[must_use]
+pub fn chunks_used_together(program: &Program) -> u32 {
+    let mut unit = 0;
+    for rank in &program.ranks {
+        let offset = rank.alias.map_or(0, |alias| alias.offset);
+        for count in [rank.input_chunks, rank.output_chunks, rank.scratch_chunks, offset] {
+            unit = gcd(unit, u64::from(count));
+        }
+        for op in rank.all_ops() {
+            for operand in op.transfer().into_iter().flat_map(Transfer::operands) {
+                unit = gcd(u64::from(operand.size), gcd(u64::from(operand.index), unit));
+            }
+            if let Some(pipeline) = op.pipeline() {
+                unit = gcd(u64::from(pipeline.chunks), unit);
+            }
+            if unit == 1 {
+                return 1;
+            }
+        }
+    }
+    let unit = u32::try_from(unit).unwrap_or(1).max(1);
+    if are_alike(program, unit) { unit } else { 1 }
 }
 
 /// The grain whose cells are `cell` parts of chunks each.

@@ -393,7 +393,8 @@ impl Windows {
 
 /// The size of a chunk that is a multiple of every unit, at least two of each; more if pipelines wait for later windows
 /// of others ([`super::Pace::behind`]), and as many times more as the most blocks that share a chunk: then each slice has
-/// windows that are not the last ones. If an operation covers other chunks than its pipeline does, the size is larger by half
+/// windows that are not the last ones. It is no larger than in the largest message that the plan serves, if that has two
+/// windows. If an operation covers other chunks than its pipeline does, the size is larger by half
 /// the greatest common divisor of the units: then the operation's last window does not end where the pipeline does. If
 /// there is no such size, every pipeline processes everything in one window.
 #[must_use]
@@ -415,11 +416,20 @@ pub fn windows(program: &Program) -> Windows {
         0 => 2,
         behind => behind.saturating_add(2).saturating_mul(most_slices(program)),
     };
+    let turns = turns.min(most_bytes(program).div_ceil(common)).max(2);
     let chunk = common.saturating_mul(turns.saturating_mul(scale)).saturating_add(rest);
     match u32::try_from(chunk / least) {
         Ok(parts) if parts <= MOST_PARTS => Windows { unit: 1, chunk, scale, parts },
         Ok(_) | Err(_) => Windows { unit: 1, chunk: 0, scale, parts: 1 },
     }
+}
+
+/// The most bytes that a chunk has in a message that the plan serves.
+fn most_bytes(program: &Program) -> u64 {
+    let options = &program.options;
+    let copies = if program.instances_done == 1 { options.instances.max(1) } else { 1 };
+    let chunks = u64::from(program.message_chunks()) * u64::from(copies);
+    options.max_message_size.map_or(u64::MAX, |most| most / chunks.max(1))
 }
 
 /// Over how many blocks an operation is distributed at most.

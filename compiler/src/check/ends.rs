@@ -1,0 +1,131 @@
+//! Where slices end, for every size of a chunk.
+//!
+//! In: a program, and how many chunks are always used together. Out: for a number of units that so many chunks have, the
+//! pattern of all ends: in which chunk each lies, and in which order they come within a chunk. Two sizes with one pattern
+//! differ only in how long the pieces between the ends are, so one of them decides both.
+//!
+//! Of u units, slice i of n begins at unit `i * (u / n) + min(i, u % n)`. For chunks of k units and one residue of k modulo
+//! the [`Ends::period`], this is linear in k: b k + a, where b is a multiple of 1/n and a is at most n/4. So from some size on,
+//! ends with different b are in the order of b, ends with one b in the order of a, and the pattern depends on the residue
+//! alone. Smaller sizes are looked at one by one.
+//!
+//! Threads are told by packets of what is at the same distance from the beginnings of two operations, and packets take up
+//! twice the space of their payload. Where there are packets, the order of all distances and of their doubles is a part of
+//! the pattern.
+
+use crate::ir::memory::accesses;
+use crate::ir::{Program, run};
+use std::collections::BTreeSet;
+
+/// The slices of a program that may end within chunks.
+pub(super) struct Ends {
+    forms: Vec<Form>,
+    /// The most chunks of an operand where distances matter: where packets and several forms of slices are.
+    distances: Option<u64>,
+}
+
+/// An operand that is shared out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Form {
+    /// How many units of chunks that are used together it has.
+    size: u64,
+    /// Over how many blocks.
+    count: u64,
+}
+
+/// In which order everything comes that depends on where slices end.
+pub(super) type Pattern = Vec<u64>;
+
+impl Ends {
+    /// The ends of a program of whose chunks `together` are always used together. With `distances`, it matters how far
+    /// elements are from the beginning of their operation.
+    pub(super) fn of(program: &Program, together: u32, distances: bool) -> Ends {
+        let (mut forms, mut most, mut last) = (BTreeSet::new(), 2, None);
+        let mut packets = false;
+        for transfer in program.all_ops().filter_map(|op| op.transfer()) {
+            packets |= distances && accesses(transfer).any(|access| access.packets);
+            for operand in transfer.operands() {
+                let size = u64::from(operand.size / together.max(1));
+                let count = transfer.slice.map_or(1, |slice| u64::from(slice.count.max(1)));
+                most = size.max(most);
+                let form = Form { size, count };
+                // Usually the operands of an operation are alike.
+                if count > 1 && last != Some(form) {
+                    last = Some(form);
+                    forms.insert(form);
+                }
+            }
+        }
+        let within = |form: &Form| !form.size.is_multiple_of(form.count);
+        forms.retain(|form| packets || within(form));
+        Ends { forms: forms.into_iter().collect(), distances: packets.then_some(most) }
+    }
+
+    /// The number of units after which everything repeats, shifted.
+    pub(super) fn period(&self) -> u64 {
+        let share = |form: &Form| form.count / run::gcd(form.count, form.size);
+        self.forms.iter().map(share).fold(1, common)
+    }
+
+    /// The number of units from which on the pattern depends on the residue alone.
+    pub(super) fn settled(&self) -> u64 {
+        let counts = self.forms.iter().map(|form| form.count);
+        let shift = counts.clone().map(|count| count.div_ceil(4)).max().unwrap_or(0);
+        // Distances are differences, and may be doubled.
+        let factor = if self.distances.is_some() { 6 } else { 1 };
+        counts.fold(1, common).saturating_mul(shift).saturating_mul(factor).saturating_add(1)
+    }
+
+    /// How much work a pattern is.
+    pub(super) fn work(&self) -> u64 {
+        let ends: u64 = self.forms.iter().map(|form| form.count).fold(1, u64::saturating_add);
+        match self.distances {
+            None => ends,
+            Some(most) => ends.saturating_mul(ends).saturating_mul(most),
+        }
+    }
+
+    /// The pattern where chunks that are used together have so many units.
+    pub(super) fn pattern(&self, units: u64) -> Pattern {
+        let ends: Vec<u64> = self.forms.iter().flat_map(|form| form.ends(units)).collect();
+        let cuts: BTreeSet<u64> = ends.iter().map(|end| end % units).chain([0]).collect();
+        let cuts: Vec<u64> = cuts.into_iter().collect();
+        let rank = |list: &[u64], value: u64| list.partition_point(|one| *one < value) as u64;
+        let mut pattern: Pattern =
+            ends.iter().flat_map(|end| [end / units, rank(&cuts, end % units)]).collect();
+        if let Some(most) = self.distances {
+            let mut far: Vec<u64> = (0..=most)
+                .flat_map(|chunk| cuts.iter().map(move |cut| chunk * units + cut))
+                .collect();
+            for form in &self.forms {
+                let starts = form.ends(units).chain([0]);
+                for start in starts {
+                    let after = (0..=form.size)
+                        .flat_map(|chunk| cuts.iter().map(move |cut| chunk * units + cut))
+                        .map(|cut| cut.saturating_sub(start));
+                    far.extend(after);
+                }
+            }
+            far.extend(far.clone().into_iter().map(|one| 2 * one));
+            let mut sorted = far.clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            pattern.extend(far.into_iter().map(|one| rank(&sorted, one)));
+        }
+        pattern
+    }
+}
+
+impl Form {
+    /// Where its slices end, the last one excepted.
+    fn ends(self, units: u64) -> impl Iterator<Item = u64> {
+        let all = self.size.saturating_mul(units);
+        let end = move |i: u64| i * (all / self.count) + i.min(all % self.count);
+        (1..self.count).map(end)
+    }
+}
+
+/// The least common multiple.
+fn common(one: u64, other: u64) -> u64 {
+    (one / run::gcd(one, other).max(1)).saturating_mul(other)
+}

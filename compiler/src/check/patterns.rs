@@ -1,0 +1,87 @@
+//! The sizes of chunks that make different patterns of slices' ends.
+//!
+//! In: a program without pipelines and the numbers of units that a chunk may have. Out: for each pattern that one of these
+//! numbers makes, the least of them, and the least numbers that make the same pattern, whether the plan serves them or not:
+//! those are what the checks run with, since a program with fewer cells is checked faster.
+
+use super::budget::{ENDS, Exceeded};
+use super::ends::{Ends, Pattern};
+use crate::ir::Program;
+use crate::ir::run::{self, Grain};
+use rustc_hash::FxHashMap;
+use std::ops::RangeInclusive;
+
+/// The sizes that make one pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Alike {
+    /// The fewest units that a chunk has in a message that the plan serves.
+    pub(super) units: u64,
+    /// The fewest that it has in any message.
+    pub(super) parts: u32,
+    /// The grain at which chunks that are always used together have as few cells as possible.
+    pub(super) grain: Grain,
+    /// Whether all slices are whole parts, as they are for some number of units.
+    pub(super) is_even: bool,
+}
+
+/// The patterns that these numbers of units make, in their order.
+pub(super) fn patterns(
+    program: &Program,
+    served: RangeInclusive<u64>,
+    distances: bool,
+) -> Result<Vec<Alike>, Exceeded> {
+    let together = run::chunks_used_together(program);
+    let ends = Ends::of(program, together, distances);
+    let (period, settled) = (ends.period(), ends.settled());
+    let beyond = settled.saturating_add(period);
+    ENDS.allow(beyond.saturating_mul(ends.work()))?;
+    // Of each pattern, the fewest units of chunks that are used together; of each number of units, the pattern.
+    let mut ids: FxHashMap<Pattern, usize> = FxHashMap::default();
+    let mut fewest: Vec<u64> = Vec::new();
+    let rows: Vec<usize> = (1..beyond)
+        .map(|units| {
+            let next = fewest.len();
+            let id = *ids.entry(ends.pattern(units)).or_insert(next);
+            if id == next {
+                fewest.push(units);
+            }
+            id
+        })
+        .collect();
+    let id = |chunk: u64| {
+        let units = chunk.saturating_mul(together.into());
+        let like = if units < beyond { units } else { settled + (units - settled) % period };
+        rows.get(like as usize - 1).copied()
+    };
+    let even = rows.get(period as usize - 1).copied();
+    let repeats =
+        |first: u64| first.saturating_add(beyond / u64::from(together)).saturating_add(period);
+    // Of each pattern, the first number of units of a chunk.
+    let first = |from: u64, most: u64| {
+        let mut first: Vec<Option<u64>> = vec![None; fewest.len()];
+        for units in from..=most.min(repeats(from)) {
+            if let Some(row) = id(units).and_then(|id| first.get_mut(id)) {
+                row.get_or_insert(units);
+            }
+        }
+        first
+    };
+    let of_any = first(1, u64::MAX);
+    let of_served = first(*served.start(), *served.end());
+    let mut found: Vec<Alike> = of_served
+        .into_iter()
+        .zip(of_any)
+        .zip(&fewest)
+        .enumerate()
+        .filter_map(|(id, ((units, parts), cells))| {
+            Some(Alike {
+                units: units?,
+                parts: u32::try_from(parts?).ok()?,
+                grain: Grain::cells_of_chunks(u32::try_from(*cells).ok()?, together),
+                is_even: Some(id) == even,
+            })
+        })
+        .collect();
+    found.sort_unstable_by_key(|alike| alike.units);
+    Ok(found)
+}
