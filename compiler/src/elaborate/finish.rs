@@ -5,6 +5,7 @@ use super::eval::{Eval, Shared};
 use super::new_eval;
 use super::pair::Paired;
 use super::promise::Promises;
+use super::transfer::reduce_op;
 use super::unroll::{Around, Output, accepts};
 use super::world::{Declared, World, indexed};
 use crate::diagnostic::{Code, Diagnostic};
@@ -211,6 +212,7 @@ pub(super) fn promises<'a>(
     ranks: &mut [ir::Rank],
 ) {
     let collective = &world.unit.collectives[implements.collective];
+    let op = implements.op.map_or(ir::ReduceOp::Sum, |(op, _)| reduce_op(op));
     let alike = !collective.ensures.iter().any(|ensures| ensures.mentions_rank);
     let mut common: Option<Promises> = None;
     for (number, (rank, own)) in ranks.iter_mut().zip(declared).enumerate() {
@@ -223,7 +225,7 @@ pub(super) fn promises<'a>(
         if eval.implement(implements, in_place).is_err() {
             return;
         }
-        let Ok(promises) = eval.promises(collective) else { return };
+        let Ok(promises) = eval.promises(collective, op) else { return };
         promise(rank, &promises);
         common = Some(promises);
     }

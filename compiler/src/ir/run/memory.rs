@@ -1,7 +1,7 @@
 //! The memory of all ranks, cell by cell.
 
 use super::Grain;
-use super::value::{Contribution, Value};
+use super::value::{Combined, Contribution, Value};
 use crate::ir::memory::home;
 use crate::ir::{Alias, Buffer, OriginId, Program, RankId};
 use std::collections::BTreeSet;
@@ -163,7 +163,8 @@ impl RankMemory {
         for cell in 0..cells(rank.input_chunks) as u32 {
             let (buffer, at) = memory.home(Buffer::Input, u64::from(cell), grain);
             if let Some(place) = memory.buffer_mut(buffer).get_mut(at as usize) {
-                place.value = Value::One(Contribution { rank: id.0, cell, count: 1 });
+                let one = Contribution { rank: id.0, cell, count: 1 };
+                place.value = Value::One(one, Combined::Never);
             }
         }
         memory
