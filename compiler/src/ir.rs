@@ -217,13 +217,16 @@ pub struct Rank {
     /// The ranks of which the collective promises that they have begun before this one ends, ascending. Shared like
     /// `promises`.
     pub begun: Arc<[RankId]>,
+    /// The output chunks that have the same bits on all ranks for which that is promised of them, ascending. Shared like
+    /// `promises`.
+    pub same: Arc<[u32]>,
 }
 
 impl Rank {
     /// Whether the collective promises anything for this rank.
     #[must_use]
     pub fn promises_anything(&self) -> bool {
-        !self.promises.is_empty() || !self.begun.is_empty()
+        !self.promises.is_empty() || !self.begun.is_empty() || !self.same.is_empty()
     }
 
     /// Whether the author accepts that several blocks take from one counter of this rank.

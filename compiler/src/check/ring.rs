@@ -234,6 +234,7 @@ impl Unrolled {
             blocks: blocks.collect::<Option<Vec<Block>>>()?.into(),
             promises: [].into(),
             begun: [].into(),
+            same: [].into(),
         })
     }
 

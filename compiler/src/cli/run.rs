@@ -54,6 +54,7 @@ pub(crate) fn run(run: &Run, reporter: &mut Reporter) -> Result<Status, Failure>
             Goal::Cuda if !is_plan(run) => usize::MAX,
             Goal::Cuda | Goal::Executor => program.options.threads as usize,
         },
+        inexact: run.inexact,
     };
     let sizes = Arc::clone(&settings.chunk_bytes);
     let mut trial = Trial::new(&program, settings).map_err(|why| too_large(run, why))?;
@@ -223,6 +224,7 @@ fn tell(
             })).collect::<Vec<_>>(),
             "type": number,
             "op": op,
+            "inexact": run.inexact,
             "seed": run.seed,
             "launches": run.launches,
             "schedules": run.schedules,
@@ -233,13 +235,14 @@ fn tell(
         return output::to_stdout(format!("{line}\n").as_bytes());
     }
     let what = format!(
-        "{}: {} on {}, {} in {} of {}, {number}, {op}",
+        "{}: {} on {}, {} in {} of {}, {number}, {op}{}",
         program.options.name,
         program.collective.name,
         counted(program.ranks.len() as u64, "rank"),
         either(sizes.iter().map(|chunk_bytes| chunks * chunk_bytes)),
         counted(chunks, "chunk"),
         either(sizes.iter().copied()),
+        if run.inexact { ", inexact" } else { "" },
     );
     let how = match (all, promised) {
         (true, true) => "right",

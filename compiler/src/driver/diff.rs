@@ -309,7 +309,9 @@ fn example(rank: RankId, left: &[Value], right: &[Value], parts: u32) -> String 
     if sides.is_empty() {
         let [a, b] = [a, b].map(|value| made(value.combined()));
         let rank = rank.0;
-        return format!(": `output[{chunk}]` of rank {rank} is {a} in the first plan and {b} in the second");
+        return format!(
+            ": `output[{chunk}]` of rank {rank} is {a} in the first plan and {b} in the second"
+        );
     }
     format!(": `output[{chunk}]` of rank {} has {}", rank.0, sides.join(", "))
 }

@@ -81,6 +81,7 @@ impl<'a> Eval<'_, 'a> {
             blocks,
             promises: Arc::from([]),
             begun: Arc::from([]),
+            same: Arc::from([]),
         }
     }
 
@@ -233,6 +234,7 @@ pub(super) fn promises<'a>(
 
 fn promise(rank: &mut ir::Rank, promises: &Promises) {
     (rank.promises, rank.begun) = (promises.chunks.clone(), promises.begun.clone());
+    rank.same = promises.same.clone();
 }
 
 /// Warns about ids that belong to no block.

@@ -23,6 +23,8 @@ pub(super) struct Promises {
     pub(super) chunks: Arc<[ir::Promise]>,
     /// The ranks that have begun before it ends, ascending.
     pub(super) begun: Arc<[ir::RankId]>,
+    /// The chunks of its output that are promised to have the same bits as those of other ranks, ascending.
+    pub(super) same: Arc<[u32]>,
 }
 
 /// A promise for a chunk, and where it is made.
@@ -137,7 +139,7 @@ impl<'a> Eval<'_, 'a> {
         collective: &'a Collective,
         op: ir::ReduceOp,
     ) -> Evaluated<Promises> {
-        let (mut chunks, mut begun) = (BTreeMap::new(), BTreeSet::new());
+        let (mut chunks, mut begun, mut same) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
         for ensures in &collective.ensures {
             let _ = self.for_each(&ensures.binders, &mut |eval| {
                 match &ensures.claim {
@@ -147,29 +149,39 @@ impl<'a> Eval<'_, 'a> {
                     Claim::Begun(rank) => {
                         begun.insert(ir::RankId(eval.rank_value(rank)? as u32));
                     }
+                    Claim::Same(output) => {
+                        let output = eval.output(output)?;
+                        same.extend(output.index..output.index.saturating_add(output.size));
+                    }
                 }
                 Ok(ControlFlow::Continue(()))
             })?;
         }
         let promise = |(chunk, Stated { terms, .. })| ir::Promise { chunk, terms };
         let chunks = chunks.into_iter().map(promise);
-        Ok(Promises { chunks: chunks.collect(), begun: begun.into_iter().collect() })
+        let (begun, same) = (begun.into_iter().collect(), same.into_iter().collect());
+        Ok(Promises { chunks: chunks.collect(), begun, same })
     }
 
+    /// A chunk of this rank's output.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "a value of any other kind is the same mistake"
     )]
+    fn output(&mut self, output: &'a Expr) -> Evaluated<ir::Operand> {
+        match self.value(output)? {
+            Value::Chunk(chunk) if chunk.buffer == ir::Buffer::Output => Ok(chunk),
+            _ => Err(self.fail(output, no_output(output.span))),
+        }
+    }
+
     fn promise(
         &mut self,
         (left, right): (&'a Expr, &'a Promised),
         op: ir::ReduceOp,
         promises: &mut BTreeMap<u32, Stated>,
     ) -> Evaluated<()> {
-        let output = match self.value(left)? {
-            Value::Chunk(chunk) if chunk.buffer == ir::Buffer::Output => chunk,
-            _ => return Err(self.fail(left, no_output(left.span))),
-        };
+        let output = self.output(left)?;
         let mut terms = SmallVec::new();
         match right {
             Promised::Chunk(value) => self.term(value, output.size, &mut terms)?,

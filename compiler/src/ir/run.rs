@@ -18,6 +18,7 @@ mod memory;
 mod pace;
 mod promise;
 mod transfer;
+mod tree;
 mod value;
 
 use super::{BarrierId, BlockId, ChannelId, Op, OriginId, Program, RankId, SemaphoreId};
@@ -26,7 +27,8 @@ pub use machine::{Windows, each_op, gcd, windows};
 pub use memory::{Memory, Rewritten};
 pub use pace::{Pace, pace};
 pub use promise::{Broken, Times, broken_promises, promised};
-pub use value::{Combined, Contribution, Value};
+pub use tree::{Tree, TreeId, Trees};
+pub use value::{Combined, Contribution, Value, same_bits};
 
 /// How a run ends.
 #[derive(Debug)]

@@ -106,6 +106,7 @@ fn runs_right(program: &Program) -> bool {
         launches: 2,
         max_bytes: 1 << 24,
         entries: usize::MAX,
+        inexact: false,
     };
     let mut trial = Trial::new(&program, settings).expect("it is small");
     (0..2).all(|seed| matches!(trial.run(seed, &Interrupt::default()), Outcome::Right))

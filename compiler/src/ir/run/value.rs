@@ -4,6 +4,7 @@
 //! - A sum adds up how often each contribution is in the values; a minimum or maximum does not, since that of a value and
 //!   itself is the value.
 
+use super::tree::TreeId;
 use crate::ir::ReduceOp;
 use std::sync::Arc;
 
@@ -64,9 +65,9 @@ pub enum Value {
     #[default]
     Nothing,
     /// A single contribution.
-    One(Contribution, Combined),
+    One(Contribution, Combined, TreeId),
     /// Several.
-    Many(Arc<[Contribution]>, Combined),
+    Many(Arc<[Contribution]>, Combined, TreeId),
 }
 
 const NOTHING: Contribution = Contribution { rank: Contribution::NOBODY, cell: 0, count: 1 };
@@ -75,7 +76,7 @@ impl Value {
     /// Whether the two are copies of one reduction.
     pub(super) fn is_shared_with(&self, other: &Value) -> bool {
         match (self, other) {
-            (Value::Many(one, _), Value::Many(other, _)) => Arc::ptr_eq(one, other),
+            (Value::Many(one, ..), Value::Many(other, ..)) => Arc::ptr_eq(one, other),
             (Value::Nothing | Value::One(..) | Value::Many(..), _) => false,
         }
     }
@@ -85,8 +86,26 @@ impl Value {
     pub fn contributions(&self) -> &[Contribution] {
         match self {
             Value::Nothing => std::slice::from_ref(&NOTHING),
-            Value::One(one, _) => std::slice::from_ref(one),
-            Value::Many(many, _) => many,
+            Value::One(one, ..) => std::slice::from_ref(one),
+            Value::Many(many, ..) => many,
+        }
+    }
+
+    /// How it was computed, where trees are kept.
+    #[must_use]
+    pub fn tree(&self) -> TreeId {
+        match self {
+            Value::Nothing => TreeId::default(),
+            Value::One(.., tree) | Value::Many(.., tree) => *tree,
+        }
+    }
+
+    /// The same, computed in this way.
+    pub(super) fn with_tree(self, tree: TreeId) -> Value {
+        match self {
+            Value::Nothing => Value::Nothing,
+            Value::One(one, combined, _) => Value::One(one, combined, tree),
+            Value::Many(many, combined, _) => Value::Many(many, combined, tree),
         }
     }
 
@@ -95,11 +114,12 @@ impl Value {
     pub fn combined(&self) -> Combined {
         match self {
             Value::Nothing => Combined::Never,
-            Value::One(_, combined) | Value::Many(_, combined) => *combined,
+            Value::One(_, combined, _) | Value::Many(_, combined, _) => *combined,
         }
     }
 }
 
+/// Values are equal if the same contributions were combined by the same operators, in whatever order.
 impl PartialEq for Value {
     fn eq(&self, other: &Value) -> bool {
         self.combined() == other.combined() && self.contributions() == other.contributions()
@@ -107,6 +127,16 @@ impl PartialEq for Value {
 }
 
 impl Eq for Value {}
+
+/// Whether two values whose trees were kept have the same bits for certain, whatever the inputs.
+#[must_use]
+pub fn same_bits(one: &Value, other: &Value) -> bool {
+    let is_written =
+        |value: &Value| value.contributions().iter().all(|part| part.rank != Contribution::NOBODY);
+    let rounds = !matches!(one.combined(), Combined::By(ReduceOp::Min | ReduceOp::Max));
+    let same = if rounds { one.tree() == other.tree() } else { one == other };
+    same && is_written(one)
+}
 
 /// The reduction of several values.
 pub(super) fn combine(op: ReduceOp, values: &[&Value]) -> Value {
@@ -116,8 +146,8 @@ pub(super) fn combine(op: ReduceOp, values: &[&Value]) -> Value {
     let before = values.iter().fold(Combined::Never, |before, value| before.and(value.combined()));
     let combined = before.and(Combined::By(op));
     match all.as_slice() {
-        [one] => Value::One(*one, combined),
-        _ => Value::Many(all.into(), combined),
+        [one] => Value::One(*one, combined, TreeId::default()),
+        _ => Value::Many(all.into(), combined, TreeId::default()),
     }
 }
 
