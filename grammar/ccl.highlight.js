@@ -86,7 +86,7 @@ hljs.registerLanguage('ccl', () => ({
       }
     },
     {
-      "begin": "\\b(?:rank_at|memory|switch|begun|port|abs|all|any|max|min|sum)(?=\\s*\\()",
+      "begin": "\\b(?:rank_at|memory|switch|begun|port|same|abs|all|any|max|min|sum)(?=\\s*\\()",
       "className": "built_in"
     },
     {

@@ -25,6 +25,7 @@ mod promise;
 mod pushers;
 mod race;
 mod ring;
+mod same;
 mod shared;
 mod sizes;
 mod weakest;
@@ -289,12 +290,13 @@ fn with_parts(
         (Some(Seen::Unclear) | None, Some(grain)) => is_sound_at(program, grain, sizes, interrupt),
     };
     if is_sound && unproved.is_empty() {
-        return Vec::new();
+        return same_bits(program, (grain, parts), interrupt);
     }
     match outcome(|| run::run_in(program, parts, RUN.amount())) {
         Outcome::Stuck(stuck) => deadlocks(program, parts, &stuck),
         Outcome::Finished(memory) => {
             let rewritten = memory.rewritten();
+            let unequal = same::check(program, &memory);
             let broken = broken(program, memory);
             let racing = phase("races", "");
             let races = match seen {
@@ -322,13 +324,43 @@ fn with_parts(
             let racing = races.iter().any(|report| report.severity == Severity::Error);
             let broken = broken.filter(|_| !racing);
             let broken = broken.map_or(Vec::new(), |memory| promise::check(program, &memory));
-            races.into_iter().chain(broken).chain(unproved.iter().cloned()).collect()
+            let found = races.into_iter().chain(broken);
+            let mut found: Vec<Diagnostic> = found.chain(unproved.iter().cloned()).collect();
+            if !has_errors(&found) {
+                found.extend(unequal);
+            }
+            found
         }
         Outcome::TooLong => {
             let what = "for deadlocks, races and wrong outputs";
             not_made(program, what, RUN.exceeded(), interrupt)
         }
     }
+}
+
+/// Whether outputs have the same bits where that is promised, in a program of which all else is known to be right. Every rank
+/// is followed: which operands a representative adds first does not say which ones the others do. What is found at a coarse
+/// grain is looked for again at the finest one, since reports name single chunks.
+fn same_bits(
+    program: &ir::Program,
+    (grain, parts): (Grain, u32),
+    interrupt: &Interrupt,
+) -> Vec<Diagnostic> {
+    if program.ranks.iter().all(|rank| rank.same.is_empty()) {
+        return Vec::new();
+    }
+    let found = match outcome(|| run::run_at(program, grain, STEPS)) {
+        Outcome::Finished(memory) => same::check(program, &memory),
+        Outcome::Stuck(_) | Outcome::TooLong => {
+            return not_made(program, "for equal bits", interrupt);
+        }
+    };
+    let Some(coarse) = found else { return Vec::new() };
+    let fine = match outcome(|| run::run_in(program, parts, STEPS)) {
+        Outcome::Finished(memory) => same::check(program, &memory),
+        Outcome::Stuck(_) | Outcome::TooLong => None,
+    };
+    vec![fine.unwrap_or(coarse)]
 }
 
 /// Why the run on symbols comes to a stop. Where several blocks take from one counter, what seems to be missing may have gone

@@ -52,6 +52,9 @@ pub struct Settings {
     /// How many entries of a list of channels or semaphores an operation handles. The executor gives each a thread of
     /// its own, so those beyond a block's threads are not handled; kernels handle them all.
     pub entries: usize,
+    /// Whether floats have sums that depend on the order in which they are added. A sum may then be off by what rounding
+    /// can do; otherwise it is exact.
+    pub inexact: bool,
 }
 
 /// Why a program cannot be run.
@@ -105,6 +108,8 @@ pub struct Wrong {
     pub found: String,
     /// What it should hold.
     pub expected: String,
+    /// The rank that ended with the expected value before, if what is promised is only that the two have the same bits.
+    pub like: Option<RankId>,
     /// Who wrote it in that launch, in the order of the schedule.
     pub writers: Vec<Writer>,
 }
@@ -192,6 +197,7 @@ impl<'p> Trial<'p> {
     }
 
     fn go(&mut self, seed: u64, watch: Option<memory::Watch>, interrupt: &Interrupt) -> Outcome {
+        self.data.begin();
         machine::Machine::new(self, seed, watch).run(interrupt)
     }
 }

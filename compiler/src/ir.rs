@@ -166,6 +166,28 @@ pub enum ReduceOp {
     Max,
 }
 
+impl ReduceOp {
+    /// Its name in the language.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            ReduceOp::Sum => "sum",
+            ReduceOp::Min => "min",
+            ReduceOp::Max => "max",
+        }
+    }
+
+    /// How often a contribution is in the reduction of two values that hold it so many times: a sum counts both, while a
+    /// minimum or maximum of a value and itself is that value.
+    #[must_use]
+    pub fn add_counts(self, one: u32, other: u32) -> u32 {
+        match self {
+            ReduceOp::Sum => one.saturating_add(other),
+            ReduceOp::Min | ReduceOp::Max => one.max(other),
+        }
+    }
+}
+
 /// One rank: its memory, its channels, its thread blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Rank {
@@ -193,13 +215,16 @@ pub struct Rank {
     /// The ranks of which the collective promises that they have begun before this one ends, ascending. Shared like
     /// `promises`.
     pub begun: Arc<[RankId]>,
+    /// The output chunks that have the same bits on all ranks for which that is promised of them, ascending. Shared like
+    /// `promises`.
+    pub same: Arc<[u32]>,
 }
 
 impl Rank {
     /// Whether the collective promises anything for this rank.
     #[must_use]
     pub fn promises_anything(&self) -> bool {
-        !self.promises.is_empty() || !self.begun.is_empty()
+        !self.promises.is_empty() || !self.begun.is_empty() || !self.same.is_empty()
     }
 
     /// Whether the author accepts that several blocks take from one counter of this rank.
@@ -249,7 +274,8 @@ pub struct Alias {
     pub offset: u32,
 }
 
-/// What an output chunk must hold: each of these contributions exactly once, and nothing else.
+/// What an output chunk must hold: the reduction of these contributions by the collective's operator, and nothing else. A
+/// sum that names a contribution twice has it twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Promise {
     /// The output chunk.
@@ -271,6 +297,15 @@ pub struct Term {
     pub rank_step: i32,
     /// The step from one contribution's chunk to the next one's.
     pub chunk_step: i32,
+}
+
+impl Term {
+    /// The rank and the input chunk of each contribution.
+    pub fn sources(&self) -> impl Iterator<Item = (u32, u32)> {
+        let Term { rank, chunk, rank_step, chunk_step, .. } = *self;
+        let at = |first: u32, step: i32, i: i64| (i64::from(first) + i * i64::from(step)) as u32;
+        (0..i64::from(self.count)).map(move |i| (at(rank, rank_step, i), at(chunk, chunk_step, i)))
+    }
 }
 
 /// A semaphore between blocks of one rank.

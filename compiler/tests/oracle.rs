@@ -15,7 +15,8 @@
 //! known to be wrong ([`WRONG`], [`WRONG_PLANS`]), and small defects ([`defects`]), which it must find. It also judges
 //! the checker: on [`mutants`] and random programs ([`random`]), both must say the same ([`agreement`]); of small
 //! programs with shared counters, all schedules are run ([`shared`]); launches of two sizes take turns ([`sizes`]); changes that must not matter to the checker are made ([`metamorphic`]); and the witnesses in reports are replayed ([`replay`])
-//! and must show what the reports say ([`witnesses`]).
+//! and must show what the reports say ([`witnesses`]). Random promises are kept in a run exactly where the checks say so
+//! ([`promises`]).
 
 #![expect(clippy::indexing_slicing, reason = "a test may panic")]
 #![expect(clippy::print_stderr, reason = "the statistics are for people to read")]
@@ -58,6 +59,8 @@ mod breadth;
 mod defects;
 #[path = "oracle/metamorphic.rs"]
 mod metamorphic;
+#[path = "oracle/promises.rs"]
+mod promises;
 #[path = "oracle/shared.rs"]
 mod shared;
 #[path = "oracle/sizes.rs"]

@@ -118,6 +118,64 @@ fn packets_that_come_back_within_an_operation_arrive() {
     }
 }
 
+/// The library's AllReduces, with the promise that all ranks get the same bits: where the checks say that it is kept, it is
+/// in every schedule, and where they say that it may not be, rounding shows it.
+#[test]
+fn the_same_bits_are_where_the_checks_say_so() {
+    let (mut kept, mut broken) = (0, 0);
+    for name in [
+        "allreduce_allpairs",
+        "allreduce_nodes",
+        "allreduce_nvls",
+        "allreduce_packets",
+        "allreduce_packets_one_phase",
+        "allreduce_ring",
+    ] {
+        let file = library().join(format!("{name}.ccl"));
+        let text = fs::read_to_string(file).unwrap();
+        let from = "collective allreduce(ranks, ";
+        assert!(text.contains(from), "{name}");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(format!("{name}.ccl"));
+        fs::write(&file, text.replace(from, &format!("{from}same_bits = true, "))).unwrap();
+        for ranks in [2, 4] {
+            let nodes = format!(" ranks_per_node={}", ranks / 2);
+            let nodes = if text.contains("ranks_per_node") { nodes.as_str() } else { "" };
+            let words = format!("ranks={ranks}{nodes}");
+            let checked = run(&file, &words, "--inexact --size 2KiB --schedules 4 --type f32");
+            let refused = checked.stderr.contains("[E0704]");
+            let forced = run(&file, &words, "--inexact --size 2KiB --schedules 4 --unproved");
+            let differs = forced.stderr.contains("[E0904]") && forced.stderr.contains("other bits");
+            assert_eq!(refused, differs, "{name} {words}: {}{}", checked.stderr, forced.stderr);
+            assert_eq!(checked.status, Some(i32::from(refused)), "{name}: {}", checked.stderr);
+            // Of two numbers, either may come first.
+            assert_eq!(refused, name == "allreduce_packets_one_phase" && ranks > 2, "{name}");
+            *(if refused { &mut broken } else { &mut kept }) += 1;
+            // Sums that are exact hide it.
+            let exact = run(&file, &words, "--size 2KiB --schedules 2 --unproved");
+            assert_eq!(exact.status, Some(0), "{name}: {}", exact.stderr);
+        }
+    }
+    assert_eq!((kept, broken), (11, 1));
+}
+
+/// A sum that is off by more than rounding is wrong, even if numbers are inexact.
+#[test]
+fn inexact_sums_are_not_just_anything() {
+    for mutant in MUTANTS.iter().filter(|mutant| mutant.name.ends_with("_for_a_sum")) {
+        for kind in ["f32", "f16", "bf16"] {
+            let more = format!("--inexact --unproved --size 1KiB --schedules 2 --type {kind}");
+            let run = mistaken(mutant, &more);
+            assert!(run.stderr.contains("[E0904]"), "{} {kind}: {}", mutant.name, run.stderr);
+        }
+    }
+    for kind in ["f32", "f16", "bf16", "i32", "u8"] {
+        let file = library().join("allreduce_ring.ccl");
+        let run = run(&file, "ranks=6", &format!("--inexact --schedules 4 --type {kind}"));
+        assert_eq!(run.status, Some(0), "{kind}: {}", run.stderr);
+    }
+}
+
 /// A run of a program with a mistake.
 fn mistaken(mutant: &Mutant, more: &str) -> Run {
     let name = format!("{}.ccl", mutant.file);

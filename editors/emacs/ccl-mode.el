@@ -48,7 +48,7 @@
     "in_place" "ensures" "op" "to" "std" "unit" "slice" "of" "chunks"))
 
 (defconst ccl-mode--functions
-  '("rank_at" "min" "max" "abs" "sum" "all" "any" "begun" "memory" "port" "switch" "len" "position" "contains" "step" "rev"))
+  '("rank_at" "min" "max" "abs" "sum" "all" "any" "begun" "same" "memory" "port" "switch" "len" "position" "contains" "step" "rev"))
 
 (defconst ccl-mode--options
   '("name" "protocol" "threads" "instances" "replication" "message_size" "alignment" "double_scratch" "reuse_resources"

@@ -203,6 +203,11 @@ pub const WORDS: &[Word] = &[
     word(Kind::Function, "all", "whether a condition holds for all values of bound variables"),
     word(Kind::Function, "any", "whether a condition holds for some values of bound variables"),
     word(Kind::Function, "begun", "in an `ensures`, whether that rank has begun"),
+    word(
+        Kind::Function,
+        "same",
+        "in an `ensures`, whether an output chunk has the same bits on all ranks that promise it",
+    ),
     word(Kind::Method, "len", "the number of values"),
     word(Kind::Method, "position", "the first position of a value, counted from 0"),
     word(Kind::Method, "contains", "whether a value is in the list"),

@@ -72,7 +72,7 @@ impl<'u> Roots<'u> {
     fn ensures(&mut self, ensures: &'u Ensures) {
         self.binders(&ensures.binders);
         match &ensures.claim {
-            Claim::Begun(rank) => self.exprs.push(rank),
+            Claim::Begun(expr) | Claim::Same(expr) => self.exprs.push(expr),
             Claim::Holds { output, value: Promised::Chunk(value) } => {
                 self.exprs.extend([output, value]);
             }

@@ -1,7 +1,8 @@
 //! The collective's promise: what every output chunk must hold at the end.
 //!
 //! In: the memory that a run left. Without races, every schedule leaves the same memory, so one run decides.
-//! * E0701: a chunk holds each promised contribution exactly once, and nothing else.
+//! * E0701: a chunk holds each promised contribution as often as it is promised, and nothing else; what several sources
+//!   were combined to, they were combined by the collective's operator.
 
 mod path;
 mod trace;
@@ -10,8 +11,9 @@ use super::event_graph::EventGraph;
 use super::names;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
-use crate::ir::run::{self, Broken, Contribution, Memory};
-use crate::source::At;
+use crate::ir::run::{self, Broken, Combined, Contribution, Memory, Times};
+use crate::ir::{Op, Transfer};
+use crate::source::{At, Place};
 use std::collections::BTreeMap;
 
 /// The content of a chunk that nothing writes; the message already says so.
@@ -21,9 +23,14 @@ const UNWRITTEN: &[(u32, u32)] = &[(Contribution::NOBODY, 0)];
 pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
     let broken = run::broken_promises(program, memory);
     let Some(first) = broken.first() else { return Vec::new() };
-    let report = report(program, first);
-    let report = match EventGraph::new(program, memory.parts()) {
-        Some(graph) => path::show(&graph, memory, first, report),
+    let graph = EventGraph::new(program, memory.parts());
+    let by = first.combined.and_then(|combined| combiner(program, graph.as_ref(), first, combined));
+    let report = match &by {
+        Some(by) => wrong_operator(program, first, by),
+        None => report(program, first),
+    };
+    let report = match &graph {
+        Some(graph) => path::show(graph, memory, first, by.map(|by| by.reduce), report),
         None => report,
     };
     vec![others(unwritten(report, program, &broken), broken.len())]
@@ -71,15 +78,98 @@ fn report(program: &ir::Program, broken: &Broken) -> Diagnostic {
         report = report.label("nothing writes this chunk");
     }
     for (list, text) in [
-        (&broken.missing, "missing"),
-        (&broken.doubled, "twice"),
-        (&broken.unexpected, "not promised"),
+        (&broken.missing, "missing".to_owned()),
+        (&sources(&broken.too_few), too_few(&broken.too_few)),
+        (&sources(&broken.doubled), doubled(&broken.doubled)),
+        (&broken.unexpected, "not promised".to_owned()),
     ] {
         if !list.is_empty() && list.as_slice() != UNWRITTEN {
             report = report.note(format!("{text}: {}", contributions(list)));
         }
     }
     report
+}
+
+fn sources(times: &[Times]) -> Vec<(u32, u32)> {
+    times.iter().map(|one| one.of).collect()
+}
+
+fn too_few(times: &[Times]) -> String {
+    match times {
+        [one] => format!("{}, but promised {}", often(one.found), often(one.promised)),
+        _ => "less often than promised".to_owned(),
+    }
+}
+
+fn doubled(times: &[Times]) -> String {
+    match times {
+        [one] if one.promised > 1 => {
+            format!("{}, but promised {}", often(one.found), often(one.promised))
+        }
+        [one] => often(one.found),
+        _ if times.iter().all(|one| (one.found, one.promised) == (2, 1)) => "twice".to_owned(),
+        _ => "more often than promised".to_owned(),
+    }
+}
+
+fn often(count: u32) -> String {
+    match count {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        more => format!("{more} times"),
+    }
+}
+
+/// The operation that combined a chunk's contributions by another operator than the collective's. Where there are too many
+/// to be followed, it is the first one of the program with such an operator.
+fn combiner(
+    program: &ir::Program,
+    graph: Option<&EventGraph>,
+    broken: &Broken,
+    combined: Combined,
+) -> Option<Foreign> {
+    let here = graph.and_then(|graph| path::combining(graph, broken));
+    let made_it = |one: &Foreign| match combined {
+        Combined::By(op) => op == one.reduce,
+        Combined::Never | Combined::Mixed => true,
+    };
+    let mut all = program.all_ops().filter_map(|op| foreign(program, op));
+    here.or_else(|| all.find(made_it))
+}
+
+/// Reports that a chunk was combined by another operator than the collective's, at the operation that did it.
+fn wrong_operator(program: &ir::Program, broken: &Broken, by: &Foreign) -> Diagnostic {
+    let (name, op) = (&program.collective.name, program.collective.op.word());
+    let (chunk, rank, used) = (broken.chunk, broken.rank.0, by.reduce.word());
+    let message = format!(
+        "`output[{chunk}]` of rank {rank} is not what {name} promises: its contributions are combined by `{used}`, and `{op}` is promised"
+    );
+    let report = Diagnostic::new(Code::E0701, program.origins.at(by.origin), message);
+    let in_source = report.primary.as_ref().is_some_and(|at| matches!(at.place, Place::Source(_)));
+    let report = report.label(format!("`{used}` combines them here"));
+    let report = match program.collective.place {
+        Some(promised) => report.and(promised, format!("the promise, with `op = {op}`")),
+        None => report,
+    };
+    report.help(match in_source {
+        true => format!(
+            "remove `op = {used}`: without it, an operation combines by the collective's `op`; or promise `op = {used}`"
+        ),
+        false => "give all reductions of the plan the same `reduce_op`".to_owned(),
+    })
+}
+
+/// A reduction by another operator than the collective's.
+struct Foreign {
+    origin: ir::OriginId,
+    reduce: ir::ReduceOp,
+}
+
+/// An operation, if it is such a reduction.
+fn foreign(program: &ir::Program, op: &Op) -> Option<Foreign> {
+    let Transfer { verb, reduce, .. } = op.transfer()?;
+    let is_foreign = verb.reduces() && *reduce != program.collective.op;
+    is_foreign.then_some(Foreign { origin: op.origin, reduce: *reduce })
 }
 
 /// Adds how many other chunks are wrong.
@@ -96,17 +186,30 @@ fn why(broken: &Broken) -> String {
     let one = |list: &[(u32, u32)]| {
         list.first().map_or_else(String::new, |(rank, _)| format!("rank {rank}'s contribution"))
     };
-    match (broken.doubled.is_empty(), broken.missing.first(), broken.unexpected.first()) {
+    let times = |times: &Times| {
+        let (found, name) = (often(times.found), one(&[times.of]));
+        match times.promised {
+            1 => format!("{name} is in it {found}"),
+            more => format!("{name} is in it {found}, and promised {}", often(more)),
+        }
+    };
+    if let (Some(few), []) = (broken.too_few.first(), broken.missing.as_slice())
+        && broken.unexpected.is_empty()
+        && broken.doubled.is_empty()
+    {
+        return times(few);
+    }
+    match (broken.doubled.first(), broken.missing.first(), broken.unexpected.first()) {
         _ if nobody(&broken.unexpected) => "it holds memory that was never written".to_string(),
-        (false, ..) => format!("{} is in it twice", one(&broken.doubled)),
-        (true, Some((wanted, chunk)), Some((rank, other))) if wanted == rank => format!(
+        (Some(doubled), ..) => times(doubled),
+        (None, Some((wanted, chunk)), Some((rank, other))) if wanted == rank => format!(
             "rank {rank}'s `input[{chunk}]` is missing, and its `input[{other}]` does not belong there"
         ),
-        (true, Some(_), Some((rank, _))) => {
+        (None, Some(_), Some((rank, _))) => {
             format!("{} is missing, and rank {rank}'s does not belong there", one(&broken.missing))
         }
-        (true, Some(_), None) => format!("{} is missing", one(&broken.missing)),
-        (true, None, _) => format!("{} does not belong there", one(&broken.unexpected)),
+        (None, Some(_), None) => format!("{} is missing", one(&broken.missing)),
+        (None, None, _) => format!("{} does not belong there", one(&broken.unexpected)),
     }
 }
 

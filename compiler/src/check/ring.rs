@@ -229,6 +229,7 @@ impl Unrolled {
             blocks: blocks.collect::<Option<Vec<Block>>>()?.into(),
             promises: [].into(),
             begun: [].into(),
+            same: [].into(),
         })
     }
 

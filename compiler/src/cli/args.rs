@@ -288,6 +288,9 @@ pub(crate) struct Run {
     /// How numbers are combined [default: as the program says]
     #[arg(long, value_name = "OP", value_enum)]
     pub(crate) op: Option<Reduction>,
+    /// Use floats whose sums depend on the order in which they are added; what is off by no more than rounding is right
+    #[arg(long)]
+    pub(crate) inexact: bool,
     /// How many schedules to try
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) schedules: u64,

@@ -54,6 +54,7 @@ pub(crate) fn run(run: &Run, reporter: &mut Reporter) -> Result<Status, Failure>
             Goal::Cuda if !is_plan(run) => usize::MAX,
             Goal::Cuda | Goal::Executor => program.options.threads as usize,
         },
+        inexact: run.inexact,
     };
     let sizes = Arc::clone(&settings.chunk_bytes);
     let mut trial = Trial::new(&program, settings).map_err(|why| too_large(run, why))?;
@@ -73,7 +74,7 @@ fn kernels_accept(run: &Run, program: &Program) -> Result<(), Failure> {
         is_float: matches!(run.number, Number::F32 | Number::F16 | Number::Bf16),
     };
     let Some(why) = launch::refusal(program, elements, op) else { return Ok(()) };
-    let (kind, op) = (name(run.number), operation(op));
+    let (kind, op) = (name(run.number), op.word());
     Err(Failure::Usage(format!("the kernels refuse `--type {kind}` with `--op {op}`: {why}")))
 }
 
@@ -208,7 +209,7 @@ fn tell(
     let all = done.right == run.schedules;
     let chunks = u64::from(program.message_chunks());
     let promised = program.ranks.iter().any(Rank::promises_anything);
-    let (number, op) = (name(run.number), operation(program.collective.op));
+    let (number, op) = (name(run.number), program.collective.op.word());
     if reporter.is_for_machines() {
         let line = json!({
             "version": 1,
@@ -223,6 +224,7 @@ fn tell(
             })).collect::<Vec<_>>(),
             "type": number,
             "op": op,
+            "inexact": run.inexact,
             "seed": run.seed,
             "launches": run.launches,
             "schedules": run.schedules,
@@ -233,13 +235,14 @@ fn tell(
         return output::to_stdout(format!("{line}\n").as_bytes());
     }
     let what = format!(
-        "{}: {} on {}, {} in {} of {}, {number}, {op}",
+        "{}: {} on {}, {} in {} of {}, {number}, {op}{}",
         program.options.name,
         program.collective.name,
         counted(program.ranks.len() as u64, "rank"),
         either(sizes.iter().map(|chunk_bytes| chunks * chunk_bytes)),
         counted(chunks, "chunk"),
         either(sizes.iter().copied()),
+        if run.inexact { ", inexact" } else { "" },
     );
     let how = match (all, promised) {
         (true, true) => "right",
@@ -296,14 +299,6 @@ fn reduction(op: Reduction) -> ReduceOp {
         Reduction::Sum => ReduceOp::Sum,
         Reduction::Min => ReduceOp::Min,
         Reduction::Max => ReduceOp::Max,
-    }
-}
-
-fn operation(op: ReduceOp) -> &'static str {
-    match op {
-        ReduceOp::Sum => "sum",
-        ReduceOp::Min => "min",
-        ReduceOp::Max => "max",
     }
 }
 

@@ -105,6 +105,8 @@ catalogue! {
 
     E0701: "the collective's promise is broken",
     E0702: "a rank that ends too early",
+    E0703: "promises that contradict each other",
+    E0704: "outputs whose bits may differ",
 
     E0801: "too many operations in a block",
     E0802: "too many channels in a block or an operation",

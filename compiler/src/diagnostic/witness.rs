@@ -211,10 +211,14 @@ pub struct WrongValue {
     pub memory: Cells,
     /// Contributions that are promised and missing.
     pub missing: Vec<(u32, u32)>,
-    /// Contributions that are there more than once.
+    /// Contributions that are there, but less often than promised.
+    pub too_few: Vec<(u32, u32)>,
+    /// Contributions that are there more often than promised.
     pub doubled: Vec<(u32, u32)>,
     /// Contributions that are there but not promised.
     pub unexpected: Vec<(u32, u32)>,
+    /// The operator that combined them, if it is not the collective's.
+    pub operator: Option<&'static str>,
     /// The paths of the first of these contributions, each from the input on: one path if it is missing, two if it is
     /// there twice.
     pub paths: Vec<Vec<Hop>>,

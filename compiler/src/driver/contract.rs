@@ -199,7 +199,7 @@ fn find(unit: &Unit, name: &str) -> Option<CollectiveId> {
 fn agree(program: &mut ir::Program, contract: Contract) -> Vec<Open> {
     for (rank, terms) in program.ranks.iter_mut().zip(contract.ranks) {
         rank.alias = terms.alias;
-        (rank.promises, rank.begun) = (terms.promises, terms.begun);
+        (rank.promises, rank.begun, rank.same) = (terms.promises, terms.begun, terms.same);
     }
     program.collective.arguments = contract.arguments;
     contract.open

@@ -11,7 +11,7 @@ use super::{Known, Target, contract, decompile, has_errors, verify};
 use crate::check::{limits, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interrupt::Interrupt;
-use crate::ir::run::{self, Contribution, Outcome, Value};
+use crate::ir::run::{self, Combined, Contribution, Outcome, Value};
 use crate::ir::{Action, Block, OriginId, Program, Rank, RankId, all_ops};
 use crate::plan::compare::{Difference, compare};
 use crate::plan::{self, read};
@@ -306,7 +306,23 @@ fn example(rank: RankId, left: &[Value], right: &[Value], parts: u32) -> String 
     };
     let sides = [only(a, b, "first"), only(b, a, "second")];
     let sides: Vec<String> = sides.into_iter().flatten().collect();
+    if sides.is_empty() {
+        let [a, b] = [a, b].map(|value| made(value.combined()));
+        let rank = rank.0;
+        return format!(
+            ": `output[{chunk}]` of rank {rank} is {a} in the first plan and {b} in the second"
+        );
+    }
     format!(": `output[{chunk}]` of rank {} has {}", rank.0, sides.join(", "))
+}
+
+/// How a value was made.
+fn made(combined: Combined) -> String {
+    match combined {
+        Combined::Never => "a copy".to_owned(),
+        Combined::By(op) => format!("combined by `{}`", op.word()),
+        Combined::Mixed => "combined by several operators".to_owned(),
+    }
 }
 
 fn contribution(part: Contribution, parts: u32) -> String {

@@ -75,6 +75,8 @@ pub struct Terms {
     pub promises: Arc<[ir::Promise]>,
     /// The ranks that have begun before this one ends.
     pub begun: Arc<[ir::RankId]>,
+    /// The output chunks that have the same bits as those of other ranks.
+    pub same: Arc<[u32]>,
 }
 
 /// How many combinations of arguments are tried, and for how many ranks they are evaluated, all tries together.
@@ -344,6 +346,7 @@ impl<'a> Solver<'_, 'a> {
             alias: own.alias,
             promises: rank.promises,
             begun: rank.begun,
+            same: rank.same,
         };
         Some(declared.iter().zip(ranks).map(terms).collect())
     }

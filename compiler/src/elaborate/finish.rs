@@ -5,6 +5,7 @@ use super::eval::{Eval, Shared};
 use super::new_eval;
 use super::pair::Paired;
 use super::promise::Promises;
+use super::transfer::reduce_op;
 use super::unroll::{Around, Output, accepts};
 use super::world::{Declared, World, indexed};
 use crate::diagnostic::{Code, Diagnostic};
@@ -80,6 +81,7 @@ impl<'a> Eval<'_, 'a> {
             blocks,
             promises: Arc::from([]),
             begun: Arc::from([]),
+            same: Arc::from([]),
         }
     }
 
@@ -211,6 +213,7 @@ pub(super) fn promises<'a>(
     ranks: &mut [ir::Rank],
 ) {
     let collective = &world.unit.collectives[implements.collective];
+    let op = implements.op.map_or(ir::ReduceOp::Sum, |(op, _)| reduce_op(op));
     let alike = !collective.ensures.iter().any(|ensures| ensures.mentions_rank);
     let mut common: Option<Promises> = None;
     for (number, (rank, own)) in ranks.iter_mut().zip(declared).enumerate() {
@@ -223,7 +226,7 @@ pub(super) fn promises<'a>(
         if eval.implement(implements, in_place).is_err() {
             return;
         }
-        let Ok(promises) = eval.promises(collective) else { return };
+        let Ok(promises) = eval.promises(collective, op) else { return };
         promise(rank, &promises);
         common = Some(promises);
     }
@@ -231,6 +234,7 @@ pub(super) fn promises<'a>(
 
 fn promise(rank: &mut ir::Rank, promises: &Promises) {
     (rank.promises, rank.begun) = (promises.chunks.clone(), promises.begun.clone());
+    rank.same = promises.same.clone();
 }
 
 /// Warns about ids that belong to no block.

@@ -1,12 +1,17 @@
 //! The collective of a program on one rank: buffer sizes, how input and output share memory, and what is promised.
+//!
+//! - E0314: a size, an `in_place` or a promise that cannot be.
+//! - E0703: two promises for one chunk differ. The same promise may be made twice.
 
 use super::eval::{Eval, Evaluated};
 use super::value::{BufferValue, Value};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
+use crate::ir::run::promised;
 use crate::resolve::program::{Claim, Collective, Expr, Implements, Promised, StmtKind};
 use crate::source::Span;
 use smallvec::SmallVec;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -18,7 +23,17 @@ pub(super) struct Promises {
     pub(super) chunks: Arc<[ir::Promise]>,
     /// The ranks that have begun before it ends, ascending.
     pub(super) begun: Arc<[ir::RankId]>,
+    /// The chunks of its output that are promised to have the same bits as those of other ranks, ascending.
+    pub(super) same: Arc<[u32]>,
 }
+
+/// A promise for a chunk, and where it is made.
+struct Stated {
+    terms: Terms,
+    span: Span,
+}
+
+type Terms = SmallVec<[ir::Term; 1]>;
 
 /// The most chunks that a buffer may have: operands count them in 32 bits.
 const MAX_CHUNKS: i64 = 1 << 31;
@@ -118,52 +133,86 @@ impl<'a> Eval<'_, 'a> {
         Ok(())
     }
 
-    /// What the collective promises for this rank. The frame must be the collective's.
-    pub(super) fn promises(&mut self, collective: &'a Collective) -> Evaluated<Promises> {
-        let (mut chunks, mut begun) = (BTreeMap::new(), BTreeSet::new());
+    /// What the collective promises for this rank, where `reduce` stands for `op`. The frame must be the collective's.
+    pub(super) fn promises(
+        &mut self,
+        collective: &'a Collective,
+        op: ir::ReduceOp,
+    ) -> Evaluated<Promises> {
+        let (mut chunks, mut begun, mut same) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
         for ensures in &collective.ensures {
             let _ = self.for_each(&ensures.binders, &mut |eval| {
                 match &ensures.claim {
-                    Claim::Holds { output, value } => eval.promise(output, value, &mut chunks)?,
+                    Claim::Holds { output, value } => {
+                        eval.promise((output, value), op, &mut chunks)?
+                    }
                     Claim::Begun(rank) => {
                         begun.insert(ir::RankId(eval.rank_value(rank)? as u32));
+                    }
+                    Claim::Same(output) => {
+                        let output = eval.output(output)?;
+                        same.extend(output.index..output.index.saturating_add(output.size));
                     }
                 }
                 Ok(ControlFlow::Continue(()))
             })?;
         }
-        let chunks = chunks.into_iter().map(|(chunk, terms)| ir::Promise { chunk, terms });
-        Ok(Promises { chunks: chunks.collect(), begun: begun.into_iter().collect() })
+        let promise = |(chunk, Stated { terms, .. })| ir::Promise { chunk, terms };
+        let chunks = chunks.into_iter().map(promise);
+        let (begun, same) = (begun.into_iter().collect(), same.into_iter().collect());
+        Ok(Promises { chunks: chunks.collect(), begun, same })
     }
 
+    /// A chunk of this rank's output.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "a value of any other kind is the same mistake"
     )]
+    fn output(&mut self, output: &'a Expr) -> Evaluated<ir::Operand> {
+        match self.value(output)? {
+            Value::Chunk(chunk) if chunk.buffer == ir::Buffer::Output => Ok(chunk),
+            _ => Err(self.fail(output, no_output(output.span))),
+        }
+    }
+
     fn promise(
         &mut self,
-        output: &'a Expr,
-        value: &'a Promised,
-        promises: &mut BTreeMap<u32, SmallVec<[ir::Term; 1]>>,
+        (left, right): (&'a Expr, &'a Promised),
+        op: ir::ReduceOp,
+        promises: &mut BTreeMap<u32, Stated>,
     ) -> Evaluated<()> {
-        let output = match self.value(output)? {
-            Value::Chunk(chunk) if chunk.buffer == ir::Buffer::Output => chunk,
-            _ => return Err(self.fail(output, no_output(output.span))),
-        };
+        let output = self.output(left)?;
         let mut terms = SmallVec::new();
-        match value {
+        match right {
             Promised::Chunk(value) => self.term(value, output.size, &mut terms)?,
             Promised::Reduce(binders, value) => {
                 let _ = self.for_each(binders, &mut |eval| {
                     eval.term(value, output.size, &mut terms)?;
                     Ok(ControlFlow::Continue(()))
                 })?;
+                if terms.is_empty() {
+                    return Err(self.fail(left, nothing_reduced(left.span)));
+                }
             }
         }
         for chunk in 0..output.size {
             let mut shifted = terms.clone();
             shifted.iter_mut().for_each(|term| term.chunk += chunk);
-            promises.insert(output.index + chunk, shifted);
+            let stated = Stated { terms: shifted, span: left.span };
+            match promises.entry(output.index + chunk) {
+                Entry::Vacant(free) => {
+                    free.insert(stated);
+                }
+                Entry::Occupied(first) => {
+                    let (first, at) = (first.get(), output.index + chunk);
+                    if promised(&first.terms, op) != promised(&stated.terms, op) {
+                        let report = contradictory(at, self.rank, first, &stated);
+                        let mentions =
+                            if let Promised::Chunk(value) = right { value } else { left };
+                        return Err(self.fail(mentions, report));
+                    }
+                }
+            }
         }
         Ok(())
     }
@@ -172,12 +221,7 @@ impl<'a> Eval<'_, 'a> {
         clippy::wildcard_enum_match_arm,
         reason = "a value of any other kind is the same mistake"
     )]
-    fn term(
-        &mut self,
-        value: &'a Expr,
-        size: u32,
-        terms: &mut SmallVec<[ir::Term; 1]>,
-    ) -> Evaluated<()> {
+    fn term(&mut self, value: &'a Expr, size: u32, terms: &mut Terms) -> Evaluated<()> {
         let chunk = match self.value(value)? {
             Value::Chunk(chunk) if chunk.buffer == ir::Buffer::Input && chunk.size == size => chunk,
             _ => return Err(self.fail(value, no_input(value.span))),
@@ -189,7 +233,7 @@ impl<'a> Eval<'_, 'a> {
 }
 
 /// Adds a contribution: extends the last term if it continues that term's progression.
-fn append(terms: &mut SmallVec<[ir::Term; 1]>, rank: u32, chunk: u32) {
+fn append(terms: &mut Terms, rank: u32, chunk: u32) {
     if let Some(last) = terms.last_mut() {
         let (after, steps) = (last.count as i32, last.count as i32 - 1);
         let (rank_of, chunk_of) = (
@@ -239,4 +283,42 @@ fn no_input(span: Span) -> Diagnostic {
         span,
         "a promise names chunks of `input`, as many as on its left side",
     )
+}
+
+fn nothing_reduced(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0314, span, "a promise is a reduction of at least one chunk")
+        .help("leave the chunk out where there is nothing to reduce: add an `if` to the promise")
+}
+
+/// Reports that a chunk is promised to be two different things.
+fn contradictory(chunk: u32, rank: Option<i64>, first: &Stated, second: &Stated) -> Diagnostic {
+    let rank = rank.map_or_else(String::new, |rank| format!(" of rank {rank}"));
+    let message = format!("two promises for `output[{chunk}]`{rank} contradict each other");
+    let (before, here) = (shown(&first.terms), shown(&second.terms));
+    let report = Diagnostic::new(Code::E0703, second.span, message);
+    if first.span == second.span {
+        return report
+            .label(format!("first it is {before}, and then {here}"))
+            .help("name each chunk once; `reduce(r in ..: r.input[..])` is the reduction of several contributions");
+    }
+    report.label(format!("here it is {here}")).and(first.span, format!("and here {before}")).help(
+        "remove one of the two, or let an `if` say which ranks or chunks each of them is about",
+    )
+}
+
+/// How many contributions of a promise are shown.
+const SHOWN: usize = 4;
+
+/// "`0.input[1]`", or "the reduction of `0.input[1]`, `1.input[1]`, .. (8 in all)".
+fn shown(terms: &[ir::Term]) -> String {
+    let all = || terms.iter().flat_map(ir::Term::sources);
+    let count = all().count();
+    let some: Vec<String> =
+        all().take(SHOWN).map(|(rank, chunk)| format!("`{rank}.input[{chunk}]`")).collect();
+    let some = some.join(", ");
+    match count {
+        1 => some,
+        _ if count <= SHOWN => format!("the reduction of {some}"),
+        _ => format!("the reduction of {some}, .. ({count} in all)"),
+    }
 }

@@ -218,6 +218,8 @@ impl<'a> Eval<'_, 'a> {
         if switches > 0 && (draft.sources.len() > 1 || draft.destinations.len() > 1) {
             return Err(self.report(out, around, switch_alone(draft.span)));
         }
+        // The executor takes this rank's operands first. The order says how sums are rounded, and is the same everywhere.
+        draft.sources.sort_by_key(|placed| !placed.operand.is_local());
         // The executor needs the local destination first.
         draft.destinations.sort_by_key(|placed| !placed.operand.is_local());
         if switches == 0 && draft.destinations.first().is_some_and(|d| !d.operand.is_local()) {

@@ -1,10 +1,13 @@
 //! What ranks begin with, and what they must end with.
 //!
 //! Every element of every rank's input in every launch is a pseudorandom number that is derived from its place. Numbers
-//! are small enough that sums of floats are exact in any order, so a correct result is correct to the bit.
+//! are small enough that sums of floats are exact in any order, so a correct result is correct to the bit. If they are to
+//! be inexact ([`Settings::inexact`]), floats have as many digits as there is room for, and a sum is correct if it is as close to
+//! the exact one as any order of additions brings it. Where ranks are promised to have the same bits, each has those
+//! of the first one that ended.
 
 use super::{Element, Settings, Wrong};
-use crate::ir::{Buffer, Program, Promise, Rank, RankId, ReduceOp};
+use crate::ir::{Buffer, Program, Promise, Rank, RankId, ReduceOp, Term};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -19,6 +22,9 @@ pub(super) struct Data {
     /// The contents of the promised chunks, in order; by rank, as in [`Data::alike`], launch, and bytes in a chunk.
     expected: BTreeMap<(usize, u32, u64), Rc<[u8]>>,
     instances: u32,
+    inexact: bool,
+    /// By launch and chunk, the first rank that ended with a chunk for which the same bits are promised, and the chunk.
+    first: BTreeMap<(u32, u32), (RankId, Box<[u8]>)>,
 }
 
 /// How many bytes of expected outputs are remembered.
@@ -27,7 +33,9 @@ pub(super) fn bytes(program: &Program, settings: &Settings) -> u64 {
     let distinct = lists.iter().enumerate().filter(|(i, first)| i == *first);
     let chunks = distinct
         .map(|(i, _)| program.ranks.iter().nth(i).map_or(0, |rank| rank.promises.len() as u64));
+    let same = program.ranks.iter().flat_map(|rank| rank.same.iter()).max();
     chunks
+        .chain(same.map(|last| u64::from(*last) + 1))
         .sum::<u64>()
         .saturating_mul(settings.chunk_bytes.iter().fold(0, |sum, size| size.saturating_add(sum)))
         .saturating_mul(u64::from(settings.launches))
@@ -52,20 +60,29 @@ impl Data {
             alike: alike(program),
             expected: BTreeMap::new(),
             instances: program.instances_done.max(1),
+            inexact: settings.inexact && settings.element.exact().is_some(),
+            first: BTreeMap::new(),
         }
+    }
+
+    /// Forgets what ranks ended with in another schedule.
+    pub(super) fn begin(&mut self) {
+        self.first.clear();
     }
 
     /// Writes a rank's input from byte `start` on.
     pub(super) fn fill(&self, rank: u32, launch: u32, start: u64, to: &mut [u8]) {
         let width = self.element.bytes();
         for (i, place) in (start / width..).zip(to.chunks_exact_mut(width as usize)) {
-            self.element.write(self.number(rank, launch, i), place);
+            let drawn = drawn(rank, launch, i);
+            match self.inexact {
+                true => self.element.write_any(drawn, place),
+                false => self.element.write(self.number(drawn), place),
+            }
         }
     }
 
-    fn number(&self, rank: u32, launch: u32, element: u64) -> i64 {
-        let place = element ^ u64::from(rank) << 44 ^ u64::from(launch) << 32;
-        let drawn = super::schedule::mixed(place);
+    fn number(&self, drawn: u64) -> i64 {
         match self.span {
             None => drawn as i64,
             Some(0) => i64::from(drawn.is_multiple_of(64)),
@@ -83,29 +100,87 @@ impl Data {
     ) -> Option<Wrong> {
         let expected = self.expected((id, rank), launch, chunk_bytes);
         let bytes = chunk_bytes as usize;
+        let chunk = |chunk: u32| output.chunks_exact(bytes).nth(chunk as usize).unwrap_or_default();
         for (promise, wanted) in rank.promises.iter().zip(expected.chunks_exact(bytes)) {
-            let found = output.chunks_exact(bytes).nth(promise.chunk as usize).unwrap_or_default();
-            if found != wanted {
-                return Some(self.first(id, launch, promise.chunk, found, wanted));
+            let found = chunk(promise.chunk);
+            if found == wanted {
+                continue;
+            }
+            let at = match self.inexact && self.op == ReduceOp::Sum {
+                true => self.far_off((promise, launch), found),
+                false => self.first_difference(found, wanted),
+            };
+            if let Some(at) = at {
+                return Some(self.wrong_at((id, launch, promise.chunk), at, found, wanted));
             }
         }
-        None
+        rank.same.iter().find_map(|number| {
+            let found = chunk(*number);
+            let (first, wanted) = self
+                .first
+                .entry((launch, *number))
+                .or_insert_with(|| (id, Box::from(found)))
+                .clone();
+            let at = self.first_difference(found, &wanted)?;
+            let wrong = self.wrong_at((id, launch, *number), at, found, &wanted);
+            Some(Wrong { like: Some(first), ..wrong })
+        })
     }
 
-    fn first(&self, rank: RankId, launch: u32, chunk: u32, found: &[u8], wanted: &[u8]) -> Wrong {
-        let (width, wanted_bytes) = (self.element.bytes(), wanted.len() as u64);
-        let found = found.chunks_exact(width as usize);
-        let mut pairs = (0..).zip(found.zip(wanted.chunks_exact(width as usize)));
-        let (at, (found, wanted)) =
-            pairs.find(|(_, (found, wanted))| found != wanted).unwrap_or_default();
+    /// The first element in which two chunks differ.
+    fn first_difference(&self, found: &[u8], wanted: &[u8]) -> Option<usize> {
+        let width = self.element.bytes() as usize;
+        let mut pairs = found.chunks_exact(width).zip(wanted.chunks_exact(width));
+        pairs.position(|(found, wanted)| found != wanted)
+    }
+
+    /// The first element that is farther from the exact sum than rounding can bring it. Every addition rounds by at most
+    /// half of the last digit, so that all together are off by no more than that share of the sum of all sizes, times the
+    /// number of additions.
+    fn far_off(&self, (promise, launch): (&Promise, u32), found: &[u8]) -> Option<usize> {
+        let width = self.element.bytes() as usize;
+        let (mut sums, mut sizes) =
+            (vec![0.0; found.len() / width], vec![0.0; found.len() / width]);
+        let mut count = 0.0;
+        for (rank, chunk) in promise.terms.iter().flat_map(Term::sources) {
+            let mut input = vec![0; found.len()];
+            self.fill(rank, launch, u64::from(chunk) * found.len() as u64, &mut input);
+            count += 1.0;
+            for ((sum, size), bytes) in
+                sums.iter_mut().zip(&mut sizes).zip(input.chunks_exact(width))
+            {
+                let number = self.element.value(bytes);
+                *sum += number;
+                *size += number.abs();
+            }
+        }
+        let mut rows = found.chunks_exact(width).zip(sums.iter().zip(&sizes));
+        rows.position(|(bytes, (sum, size))| {
+            let off = (self.element.value(bytes) - sum).abs();
+            off.is_nan() || off > (count - 1.0) * self.element.rounding(*size)
+        })
+    }
+
+    fn wrong_at(
+        &self,
+        (rank, launch, chunk): (RankId, u32, u32),
+        at: usize,
+        found: &[u8],
+        wanted: &[u8],
+    ) -> Wrong {
+        let width = self.element.bytes() as usize;
+        let shown = |bytes: &[u8]| {
+            self.element.shown(bytes.chunks_exact(width).nth(at).unwrap_or_default())
+        };
         Wrong {
             rank,
             launch,
             chunk: chunk / self.instances,
-            element: u64::from(chunk) * (wanted_bytes / width) + at,
-            found: self.element.shown(found),
-            expected: self.element.shown(wanted),
+            element: u64::from(chunk) * (wanted.len() / width) as u64 + at as u64,
+            found: shown(found),
+            expected: shown(wanted),
             writers: Vec::new(),
+            like: None,
         }
     }
 
@@ -127,16 +202,12 @@ impl Data {
 
     fn promised(&self, promise: &Promise, launch: u32, chunk_bytes: u64) -> Vec<u8> {
         let mut sum: Option<Vec<u8>> = None;
-        for term in &promise.terms {
-            for i in 0..i64::from(term.count) {
-                let rank = (i64::from(term.rank) + i * i64::from(term.rank_step)) as u32;
-                let chunk = (i64::from(term.chunk) + i * i64::from(term.chunk_step)) as u64;
-                let mut input = vec![0; chunk_bytes as usize];
-                self.fill(rank, launch, chunk * chunk_bytes, &mut input);
-                match &mut sum {
-                    Some(sum) => self.element.combine(self.op, sum, &input),
-                    None => sum = Some(input),
-                }
+        for (rank, chunk) in promise.terms.iter().flat_map(Term::sources) {
+            let mut input = vec![0; chunk_bytes as usize];
+            self.fill(rank, launch, u64::from(chunk) * chunk_bytes, &mut input);
+            match &mut sum {
+                Some(sum) => self.element.combine(self.op, sum, &input),
+                None => sum = Some(input),
             }
         }
         sum.unwrap_or_else(|| vec![0; chunk_bytes as usize])
@@ -146,6 +217,11 @@ impl Data {
     pub(super) fn element(&self) -> Element {
         self.element
     }
+}
+
+/// The random number of an element of a rank's input.
+fn drawn(rank: u32, launch: u32, element: u64) -> u64 {
+    super::schedule::mixed(element ^ u64::from(rank) << 44 ^ u64::from(launch) << 32)
 }
 
 /// The buffers that users write and read.

@@ -56,6 +56,42 @@ impl Element {
         }
     }
 
+    /// Writes any number of a few powers of two, with as many digits as there is room for; integers as in [`Self::write`].
+    pub(super) fn write_any(self, drawn: u64, to: &mut [u8]) {
+        let digits = (drawn >> 40) as f32 / (1 << 24) as f32 - 0.5;
+        let float = digits * (1 << (drawn & 7)) as f32;
+        match self {
+            Element::F32 => to.copy_from_slice(&float.to_le_bytes()),
+            Element::F16 => to.copy_from_slice(&narrow16(float).to_le_bytes()),
+            Element::Bf16 => to.copy_from_slice(&narrow_b16(float).to_le_bytes()),
+            Element::I32 | Element::U32 | Element::U8 => self.write(drawn as i64, to),
+        }
+    }
+
+    /// The value of a float; 0 for other types, or if there are too few bytes.
+    pub(super) fn value(self, bytes: &[u8]) -> f64 {
+        let word = || bytes.first_chunk().map(|word| u32::from_le_bytes(*word));
+        let short = || bytes.first_chunk().map(|word| u16::from_le_bytes(*word));
+        let float = match self {
+            Element::F32 => word().map(f32::from_bits),
+            Element::F16 => short().map(wide16),
+            Element::Bf16 => short().map(wide_b16),
+            Element::I32 | Element::U32 | Element::U8 => None,
+        };
+        float.map_or(0.0, f64::from)
+    }
+
+    /// By how much an addition may be off whose result is not larger than this.
+    pub(super) fn rounding(self, size: f64) -> f64 {
+        let (digits, smallest) = match self {
+            Element::F32 | Element::I32 | Element::U32 | Element::U8 => (24, -149),
+            Element::F16 => (11, -24),
+            Element::Bf16 => (8, -133),
+        };
+        // A partial sum is itself off, by far less than its size.
+        2.0 * size * 2f64.powi(-digits) + 2f64.powi(smallest)
+    }
+
     /// A number as text; empty if there are too few bytes.
     pub(super) fn shown(self, bytes: &[u8]) -> String {
         let word = || bytes.first_chunk().map(|word| u32::from_le_bytes(*word));

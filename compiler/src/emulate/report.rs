@@ -58,11 +58,17 @@ impl Reports<'_> {
 }
 
 fn wrong_value(program: &Program, wrong: &Wrong) -> Diagnostic {
-    let Wrong { rank, chunk, element, found, expected, writers, launch: _ } = wrong;
-    let message = format!(
-        "`output[{chunk}]` of rank {} is wrong: element {element} of `output` is {found}, not {expected}",
-        rank.0
-    );
+    let Wrong { rank, chunk, element, found, expected, writers, launch: _, like } = wrong;
+    let rank = rank.0;
+    let message = match like {
+        Some(other) => format!(
+            "`output[{chunk}]` has other bits on rank {rank} than on rank {}: element {element} of `output` is {found} and {expected}",
+            other.0
+        ),
+        None => format!(
+            "`output[{chunk}]` of rank {rank} is wrong: element {element} of `output` is {found}, not {expected}"
+        ),
+    };
     let place = writers.last().map(|writer| program.origins.place(writer.origin));
     let mut report = at(Code::E0904, place.or(program.collective.place), message);
     report = match writers.split_last() {

@@ -12,6 +12,7 @@ fn settings() -> Settings {
         launches: 3,
         max_bytes: 1 << 20,
         entries: usize::MAX,
+        inexact: false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reference interpreter: runs a program symbolically, in one fixed order.
 //!
 //! In: a program. Out: the final contents of every buffer, symbolically, or the places where blocks are stuck. A cell
-//! of memory holds a multiset of contributions: which chunks of which ranks' inputs were added up in it.
+//! of memory holds a multiset of contributions, which chunks of which ranks' inputs were combined in it, and the operators.
 //!
 //! - Blocks run in turn, each until it has to wait; a signal, release, packet or arrival wakes the blocks that wait for
 //!   it.
@@ -18,6 +18,7 @@ mod memory;
 mod pace;
 mod promise;
 mod transfer;
+mod tree;
 mod value;
 
 use super::{BarrierId, BlockId, ChannelId, Op, OriginId, Program, RankId, SemaphoreId};
@@ -25,8 +26,9 @@ pub use grain::{Grain, chunks_used_together, coarsest};
 pub use machine::{Windows, each_op, gcd, windows};
 pub use memory::{Memory, Rewritten};
 pub use pace::{Pace, pace};
-pub use promise::{Broken, broken_promises};
-pub use value::{Contribution, Value};
+pub use promise::{Broken, Times, broken_promises, promised};
+pub use tree::{Tree, TreeId, Trees};
+pub use value::{Combined, Contribution, Value, same_bits};
 
 /// How a run ends.
 #[derive(Debug)]

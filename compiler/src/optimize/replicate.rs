@@ -56,7 +56,8 @@ pub fn replicate(mut program: Program) -> Program {
         if known.is_none() {
             scaled.push(Scaled { old: Arc::clone(&old.promises), new: Arc::clone(&promises) });
         }
-        Rank { promises, begun: Arc::clone(&old.begun), ..rank(&program, id) }
+        let same = old.same.iter().flat_map(|chunk| copied(*chunk, copies)).collect();
+        Rank { promises, begun: Arc::clone(&old.begun), same, ..rank(&program, id) }
     });
     program.ranks = ranks.collect::<Vec<_>>().into();
     program.instances_done = copies;
@@ -75,7 +76,8 @@ pub fn rank(program: &Program, id: RankId) -> Rank {
     let Some(rank) = program.ranks.lookup(id) else { return Rank::default() };
     let copies = copies(program);
     if copies == 1 {
-        return Rank { promises: Arc::default(), begun: Arc::default(), ..rank.clone() };
+        let (promises, begun, same) = (Arc::default(), Arc::default(), Arc::default());
+        return Rank { promises, begun, same, ..rank.clone() };
     }
     let each = || 0..copies;
     Rank {
@@ -108,6 +110,7 @@ pub fn rank(program: &Program, id: RankId) -> Rank {
             .collect(),
         promises: Arc::default(),
         begun: Arc::default(),
+        same: Arc::default(),
     }
 }
 
@@ -127,6 +130,11 @@ fn scale_promises(promises: &[Promise], copies: u32) -> Arc<[Promise]> {
         terms: promise.terms.iter().map(|term| scale_term(term, copies, k)).collect(),
     };
     promises.iter().flat_map(|promise| (0..copies).map(move |k| part(promise, k))).collect()
+}
+
+/// The chunks that a chunk becomes.
+fn copied(chunk: u32, copies: u32) -> impl Iterator<Item = u32> {
+    (0..copies).map(move |k| chunk.saturating_mul(copies).saturating_add(k))
 }
 
 fn scale_term(term: &Term, copies: u32, k: u32) -> Term {

@@ -76,7 +76,7 @@ pub fn read_with_lists(file: FileId, text: &str) -> Read {
     };
     pair(&mut frames);
     reader.meet(&frames);
-    let ranks = (0..)
+    let ranks: Table<ir::RankId, ir::Rank> = (0..)
         .zip(&plan.gpus)
         .zip(frames)
         .map(|((rank, gpu), frame)| reader.rank(rank, gpu, frame))
@@ -86,7 +86,7 @@ pub fn read_with_lists(file: FileId, text: &str) -> Read {
             name: plan.collective.to_string(),
             arguments: Vec::new(),
             in_place: plan.inplace,
-            op: ir::ReduceOp::Sum,
+            op: common_reduction(&ranks),
             place: None,
         },
         options,
@@ -101,6 +101,15 @@ pub fn read_with_lists(file: FileId, text: &str) -> Read {
     program.options.max_message_size = most.map(|bytes| message::in_program(&program, bytes));
     let (diagnostics, lists) = (reader.reports.finish(file), reader.lists.finish(file));
     Read { program: Some(program), diagnostics, lists }
+}
+
+/// The operator of all reductions of a plan, which does not say what its collective's is. Where they differ, it is the
+/// only one that the executor has.
+fn common_reduction(ranks: &Table<ir::RankId, ir::Rank>) -> ir::ReduceOp {
+    let transfers = ranks.iter().flat_map(ir::Rank::all_ops).filter_map(ir::Op::transfer);
+    let mut all = transfers.filter(|one| one.verb.reduces()).map(|one| one.reduce);
+    let first = all.next().unwrap_or_default();
+    if all.all(|other| other == first) { first } else { ir::ReduceOp::Sum }
 }
 
 /// How many characters of an unknown word are shown.

@@ -79,6 +79,10 @@ impl Body<'_> {
                 self.report(begun_elsewhere(name));
                 self.ignored(arguments, span)
             }
+            "same" => {
+                self.report(same_elsewhere(name));
+                self.ignored(arguments, span)
+            }
             "sum" | "all" | "any" | "reduce" => {
                 self.report(fold_without_binder(name));
                 self.ignored(arguments, span)
@@ -465,6 +469,11 @@ fn channel_as_value(name: &ast::Name) -> Diagnostic {
 fn begun_elsewhere(name: &ast::Name) -> Diagnostic {
     Diagnostic::new(Code::E0214, name.span, "`begun` is a promise of a collective, about one rank")
         .help("write it as `ensures for r in 0..ranks { begun(r) }`")
+}
+
+fn same_elsewhere(name: &ast::Name) -> Diagnostic {
+    Diagnostic::new(Code::E0214, name.span, "`same` is a promise of a collective, about one chunk")
+        .help("write it as `ensures { same(output[..]) }`")
 }
 
 fn no_parameter(callee: Callee, name: &ast::Name, parameters: &[Takes]) -> Diagnostic {

@@ -1,7 +1,8 @@
 //! Collectives: what ranks begin with and must end with, and which collective a program implements.
 //!
 //! Rules: a collective gives the size of `input` and of `output`, each once (E0212, E0203); a promise is an equality
-//! between an output chunk of this rank and an input chunk or a `reduce(..)` of input chunks (E0214); `in_place`
+//! between an output chunk of this rank and an input chunk or a `reduce(..)` of input chunks, or `begun(rank)`, or
+//! `same(chunk)` about an output chunk of this rank (E0214); `in_place`
 //! makes one buffer a part of the other. `in_place` and `op` are not parameters: every program may give them.
 
 use super::body::{Body, Level, Side, wrong};
@@ -165,6 +166,15 @@ impl Body<'_> {
             let claim = Claim::Begun(self.expect(rank, &Ty::Rank));
             return Some((Ensures { binders, claim, span, mentions_rank: false }, false));
         }
+        if let Some(output) = same(&ensures.promise) {
+            let output = self.expect(output, &Ty::Chunk);
+            if self.is_elsewhere(&output) {
+                self.report(promise_of_something_else(output.span));
+                return None;
+            }
+            let claim = Claim::Same(output);
+            return Some((Ensures { binders, claim, span, mentions_rank: false }, false));
+        }
         let ast::ExprKind::Binary(ast::BinaryOp::Equal, left, right) = &ensures.promise.kind else {
             if joins_promises(&ensures.promise) {
                 self.report(several_promises(ensures.promise.span));
@@ -181,10 +191,7 @@ impl Body<'_> {
         let output = self.expect(left, &Ty::Chunk);
         let (value, source) = self.promised(right);
         let before = self.reports.len();
-        let nature = self.nature(&output);
-        if nature.side.is_some()
-            && (nature.side != Some(Side::Local) || nature.buffer != Some(BufferName::Output))
-        {
+        if self.is_elsewhere(&output) {
             self.report(promise_of_something_else(output.span));
         }
         let nature = self.nature(source.as_ref()?);
@@ -198,6 +205,13 @@ impl Body<'_> {
                 nature.side == Some(Side::Local),
             )
         })
+    }
+
+    /// Whether a chunk is known to be anything but one of this rank's output.
+    fn is_elsewhere(&self, chunk: &Expr) -> bool {
+        let nature = self.nature(chunk);
+        nature.side.is_some()
+            && (nature.side != Some(Side::Local) || nature.buffer != Some(BufferName::Output))
     }
 
     /// The right side of a promise, and the chunk in it.
@@ -365,10 +379,19 @@ fn begun(promise: &ast::Expr) -> Option<&ast::Expr> {
     }
 }
 
+/// The chunk in `same(chunk)`, which means this only where something is promised, too.
+fn same(promise: &ast::Expr) -> Option<&ast::Expr> {
+    let ast::ExprKind::Call(name, arguments) = &promise.kind else { return None };
+    match arguments.as_slice() {
+        [one] if name.text == "same" && one.name.is_none() => Some(&one.value),
+        _ => None,
+    }
+}
+
 /// Whether `&&` joins what looks like promises.
 fn joins_promises(promise: &ast::Expr) -> bool {
     let ast::ExprKind::Binary(op, left, right) = &promise.kind else {
-        return begun(promise).is_some();
+        return begun(promise).is_some() || same(promise).is_some();
     };
     let joins = *op == ast::BinaryOp::And && joins_promises(left) && joins_promises(right);
     joins || (*op == ast::BinaryOp::Equal && matches!(left.kind, ast::ExprKind::Index(..)))

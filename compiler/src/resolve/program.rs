@@ -254,6 +254,8 @@ pub enum Claim {
     },
     /// That rank has begun: `begun(r)`.
     Begun(Expr),
+    /// A chunk of its output has the same bits on all ranks that promise this: `same(output[i])`.
+    Same(Expr),
 }
 
 /// The promised content of an output chunk.

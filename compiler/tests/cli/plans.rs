@@ -53,6 +53,50 @@ fn limits_of_a_plan_are_reported_once_and_in_its_own_words() {
     assert_eq!((said.matches("E0801").count(), said.contains("`alignment`")), (1, false), "{said}");
 }
 
+/// A plan does not say which operator its collective has: it is that of its reductions. MSCCL++'s executor computes sums,
+/// whatever a plan says.
+#[test]
+fn the_reductions_of_a_plan_have_one_operator() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let golden = manifest("tests/goldens/single_node_allreduce__num_gpus_4.json");
+    let golden = fs::read_to_string(golden).unwrap();
+    let (sum, max) = ("\"reduce_op\": \"sum\"", "\"reduce_op\": \"max\"");
+    folder.write("sum.json", &golden);
+    folder.write("one.json", &golden.replacen(sum, max, 1));
+    folder.write("all.json", &golden.replace(sum, max));
+    ends(folder.cclc("verify sum.json"), 0);
+    let said = ends(folder.cclc("verify one.json"), 1).stderr;
+    says(&said, &["E0701", "combined by `max`, and `sum` is promised", "the same `reduce_op`"]);
+    let said = ends(folder.cclc("verify all.json"), 1).stderr;
+    says(&said, &["E0807", "no reduction `max`"]);
+    assert!(!said.contains("E0701"), "{said}");
+    let said = ends(folder.cclc("diff sum.json all.json"), 1).stderr;
+    says(&said, &["by `sum` in the first plan", "by `max` in the second"]);
+}
+
+/// The promise of the same bits is an argument of the collective, which a plan's map records, and `-D` sets.
+#[test]
+fn a_plan_is_verified_with_the_promise_of_the_same_bits() {
+    let text = |scratch: &str, body: &str| {
+        format!(
+            "use std::collectives::allreduce;\nprogram p(ranks: int = 3, same: bool = false) {{\n    collective allreduce(ranks, same_bits = same);\n    options {{ protocol = LL; double_scratch = true; }}\n    scratch inbox[{scratch}, ranks];\n    channel mem[p in peers] = memory(p);\n    block main {{\n        put_packets input[..] -> (p in peers: p.inbox[rank, ..]) via mem[*];\n{body}    }}\n}}\n"
+        )
+    };
+    let own = text("p in peers", "reduce_packets input[..], inbox[*, ..] -> output[..];\n");
+    let folder = Folder::with("own.ccl", &own);
+    ends(folder.cclc("build own.ccl -o own.json"), 0);
+    ends(folder.cclc("verify own.json"), 0);
+    says(&ends(folder.cclc("verify own.json -D same_bits=true"), 1).stderr, &["E0704"]);
+    says(&ends(folder.cclc("build own.ccl -D same=true -o b.json"), 1).stderr, &["E0704"]);
+    let fixed = text(
+        "ranks",
+        "copy_packets input[..] -> inbox[rank, ..];\nunpack_packets inbox[0, ..] -> output[..];\nreduce_packets output[..], (p in 1..ranks: inbox[p, ..]) -> output[..];\n",
+    );
+    folder.write("fixed.ccl", &fixed);
+    ends(folder.cclc("build fixed.ccl -D same=true -o fixed.json --emit plan,map"), 0);
+    ends(folder.cclc("verify fixed.json -D same_bits=true"), 0);
+}
+
 /// Moves data through scratch, and in a pipeline.
 const THROUGH_SCRATCH: &str = "\
 use std::collectives::unchecked;

@@ -216,4 +216,20 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         to: "            release arrived;\n            wait filled[previous];",
         codes: &["[E05"],
     },
+    Mutant {
+        name: "maximum_for_a_sum",
+        file: "allreduce_ring",
+        parameters: FOUR,
+        from: "theirs -> output[c] via ring[b, previous];",
+        to: "theirs -> output[c] via ring[b, previous] op = max;",
+        codes: &["[E0701"],
+    },
+    Mutant {
+        name: "minimum_of_packets_for_a_sum",
+        file: "allreduce_packets",
+        parameters: FOUR,
+        from: "parts[*] -> output[rank];",
+        to: "parts[*] -> output[rank] op = min;",
+        codes: &["[E0701"],
+    },
 ];

@@ -1,7 +1,8 @@
 //! Memory: the contents of each cell, and its accesses.
 //!
 //! A value is a multiset of contributions: which cell of which rank's input, and of which launch. Memory that nobody
-//! wrote in a launch has a term of [`NOBODY`].
+//! wrote in a launch has a term of [`NOBODY`]. A term also has the operators of all reductions that it went through, and
+//! so has every other term of the same value.
 //!
 //! For every cell, the accesses are recorded that a further one must be ordered after ([`Touched`]). An access is a
 //! race if it conflicts with one that its agent cannot rely on, whichever of the two comes first in this schedule.
@@ -29,6 +30,32 @@ pub(crate) struct Term {
     pub(crate) cell: u32,
     pub(crate) launch: u32,
     pub(crate) count: u32,
+    /// The operators, one bit each ([`bit`]).
+    pub(crate) by: u8,
+}
+
+/// The bit that stands for an operator.
+pub(crate) fn bit(op: ReduceOp) -> u8 {
+    match op {
+        ReduceOp::Sum => 1,
+        ReduceOp::Min => 2,
+        ReduceOp::Max => 4,
+    }
+}
+
+/// Puts a term after the last one of an ascending list, or counts it there.
+pub(crate) fn count(terms: &mut Vec<Term>, op: ReduceOp, term: Term) {
+    match terms.last_mut() {
+        Some(last)
+            if (last.rank, last.cell, last.launch) == (term.rank, term.cell, term.launch) =>
+        {
+            last.count = match op {
+                ReduceOp::Sum => last.count.saturating_add(term.count),
+                ReduceOp::Min | ReduceOp::Max => last.count.max(term.count),
+            };
+        }
+        Some(_) | None => terms.push(term),
+    }
 }
 
 /// The meaning of a cell's bytes, and the loads that they depend on.
@@ -40,7 +67,10 @@ pub(crate) struct Value {
 
 impl Value {
     pub(crate) fn of(rank: u32, cell: u32, launch: u32) -> Value {
-        Value { terms: Rc::from([Term { rank, cell, launch, count: 1 }]), loads: Rc::from([]) }
+        Value {
+            terms: Rc::from([Term { rank, cell, launch, count: 1, by: 0 }]),
+            loads: Rc::from([]),
+        }
     }
 
     /// Whether any part of it was not written in this launch.
@@ -243,19 +273,9 @@ pub(crate) fn combine(op: ReduceOp, values: &[Value]) -> Rc<[Term]> {
     let mut all: Vec<Term> = values.iter().flat_map(|value| value.terms.iter().copied()).collect();
     all.sort_unstable();
     let mut terms: Vec<Term> = Vec::with_capacity(all.len());
-    for term in all {
-        match terms.last_mut() {
-            Some(last)
-                if (last.rank, last.cell, last.launch) == (term.rank, term.cell, term.launch) =>
-            {
-                last.count = match op {
-                    ReduceOp::Sum => last.count.saturating_add(term.count),
-                    ReduceOp::Min | ReduceOp::Max => 1,
-                };
-            }
-            Some(_) | None => terms.push(term),
-        }
-    }
+    all.into_iter().for_each(|term| count(&mut terms, op, term));
+    let by = terms.iter().fold(bit(op), |by, term| by | term.by);
+    terms.iter_mut().for_each(|term| term.by = by);
     terms.into()
 }
 

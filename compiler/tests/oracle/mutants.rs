@@ -6,7 +6,7 @@
 use crate::lot::Lot;
 use compiler::ir::{
     Action, Block, BlockId, Buffer, ChannelId, ChannelKind, Joins, List, Op, Program, Rank, RankId,
-    SyncOverride, Transfer, Verb, Where,
+    ReduceOp, SyncOverride, Transfer, Verb, Where,
 };
 use compiler::table::Id as _;
 use std::rc::Rc;
@@ -86,6 +86,7 @@ fn kinds() -> Vec<(&'static str, Rc<Change>)> {
     add("widen", Rc::new(widen));
     add("other block", Rc::new(other_block));
     add("retarget", Rc::new(retarget));
+    add("other operator", Rc::new(other_operator));
     add(
         "no flush",
         Rc::new(|p, s| {
@@ -508,6 +509,20 @@ fn retarget(program: &mut Program, spot: Spot) -> bool {
         *first = channel;
     }
     true
+}
+
+/// Changes the operator of a reduction.
+fn other_operator(program: &mut Program, spot: Spot) -> bool {
+    let Some(transfer) = transfer(program, spot) else { return false };
+    let reduces = transfer.verb.reduces();
+    if reduces {
+        transfer.reduce = match transfer.reduce {
+            ReduceOp::Sum => ReduceOp::Max,
+            ReduceOp::Min => ReduceOp::Sum,
+            ReduceOp::Max => ReduceOp::Min,
+        };
+    }
+    reduces
 }
 
 fn weaker(program: &mut Program, spot: Spot, from: Verb, into: Verb) -> bool {

@@ -216,6 +216,7 @@ fn hangs_emulated(program: &Program, launches: u32) -> bool {
         launches,
         max_bytes: 1 << 20,
         entries: usize::MAX,
+        inexact: false,
     };
     let Ok(mut trial) = Trial::new(&explicit, settings) else { panic!("it is small") };
     let mut hangs = |seed| matches!(trial.run(seed, &Interrupt::default()), Outcome::Stuck(_));

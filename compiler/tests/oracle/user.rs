@@ -5,7 +5,7 @@
 
 use crate::code::Code;
 use crate::machine::{Key, Kind, Machine, Turn, Verdict};
-use crate::memory::{Access, Actor, Held, NOBODY, Site, Term, Value};
+use crate::memory::{Access, Actor, Held, NOBODY, Site, Term, Value, bit, count};
 use crate::view::View;
 use compiler::ir::{Buffer, Program};
 use compiler::table::Id as _;
@@ -28,6 +28,8 @@ struct RankPromised {
     kept: bool,
     /// The ranks that have begun a launch before this one ends it.
     begun: Vec<u32>,
+    /// The operator that may have made the outputs ([`bit`]).
+    by: u8,
 }
 
 /// Reads the promises of a program.
@@ -50,15 +52,18 @@ pub(crate) fn promised(program: &Program, code: &Code) -> Promised {
                         let rank = i64::from(term.rank) + i * i64::from(term.rank_step);
                         let chunk = i64::from(term.chunk) + i * i64::from(term.chunk_step);
                         let cell = chunk as u32 * code.chunk + at;
-                        terms.push(Term { rank: rank as u32, cell, launch: 0, count: 1 });
+                        terms.push(Term { rank: rank as u32, cell, launch: 0, count: 1, by: 0 });
                     }
                 }
                 terms.sort_unstable();
+                let named = std::mem::take(&mut terms);
+                named.into_iter().for_each(|term| count(&mut terms, program.collective.op, term));
                 cells.push((memory.cell(Buffer::Output, promise.chunk, at), terms));
             }
         }
         let begun = rank.begun.iter().map(|other| other.0).collect();
-        RankPromised { cells, input, output, kept: !program.collective.in_place, begun }
+        let by = bit(program.collective.op);
+        RankPromised { cells, input, output, kept: !program.collective.in_place, begun, by }
     });
     Promised { ranks: ranks.collect() }
 }
@@ -109,7 +114,11 @@ impl Machine<'_> {
         for (cell, terms) in &promised.cells {
             let wanted = terms.iter().map(|term| Term { launch, ..*term });
             let right = match &self.cells[*cell].held {
-                Held::Plain(value) => value.terms.iter().copied().eq(wanted),
+                Held::Plain(value) => {
+                    let made_by = |term: &Term| term.by & !promised.by == 0;
+                    let held = value.terms.iter().map(|term| Term { by: 0, ..*term });
+                    value.terms.iter().all(made_by) && held.eq(wanted)
+                }
                 Held::Packet(_) | Held::Tail => false,
             };
             if !right {
@@ -118,7 +127,7 @@ impl Machine<'_> {
             }
         }
         for (index, cell) in promised.input.iter().enumerate().filter(|_| promised.kept) {
-            let given = Term { rank: rank as u32, cell: index as u32, launch, count: 1 };
+            let given = Term { rank: rank as u32, cell: index as u32, launch, count: 1, by: 0 };
             let kept = matches!(&self.cells[*cell].held, Held::Plain(v) if *v.terms == [given]);
             self.clobbers |= !kept;
         }

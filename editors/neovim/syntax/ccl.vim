@@ -13,7 +13,7 @@ syntax keyword cclFuture topology link flow synthesize
 syntax keyword cclClause input output in_place ensures op to std unit slice of chunks
 syntax keyword cclBuiltin rank ranks peers node nodes local_rank ranks_per_node node_peers rail_peers
 syntax match cclType '\(:\|->\)\s*\zs\(int\|bool\|rank\|chunk\|buffer\|channel\|semaphore\|block\)\>'
-syntax match cclFunction '\<\(rank_at\|min\|max\|abs\|sum\|all\|any\|begun\|memory\|port\|switch\)\ze\s*('
+syntax match cclFunction '\<\(rank_at\|min\|max\|abs\|sum\|all\|any\|begun\|same\|memory\|port\|switch\)\ze\s*('
 syntax match cclMethod '\.\zs\(len\|position\|contains\|step\|rev\)\ze\s*('
 syntax match cclOption
       \ '\<\(name\|protocol\|threads\|instances\|replication\|message_size\|alignment\|double_scratch\)\ze\s*=[^=]'

@@ -30,7 +30,7 @@
 (call procedure: (identifier) @function.call)
 (function_call function: (identifier) @function.call)
 ((function_call function: (identifier) @function.builtin)
-  (#any-of? @function.builtin "rank_at" "min" "max" "abs" "sum" "all" "any" "begun" "reduce" "memory" "port" "switch"))
+  (#any-of? @function.builtin "rank_at" "min" "max" "abs" "sum" "all" "any" "begun" "same" "reduce" "memory" "port" "switch"))
 (method_call method: (identifier) @function.method)
 ((option_setting value: (identifier) @constant.builtin)
   (#any-of? @constant.builtin "Simple" "LL" "interleaved" "none"))

@@ -464,8 +464,8 @@ fn expression(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem>
     found.extend(scope.functions());
     let builtin = kind_words(grammar::Kind::Builtin, &[]).into_iter();
     found.extend(builtin.filter(|item| !scope.binds(&item.label)));
-    // Only a promise as a whole can be `begun(..)`.
-    let functions = kind_words(grammar::Kind::Function, &["begun"]).into_iter();
+    // Only a promise as a whole can be `begun(..)` or `same(..)`.
+    let functions = kind_words(grammar::Kind::Function, &["begun", "same"]).into_iter();
     found.extend(
         functions.map(|item| CompletionItem { kind: Some(CompletionItemKind::FUNCTION), ..item }),
     );

@@ -28,6 +28,7 @@ const BUILTIN: &[(&str, &[&str])] = &[
     ("max", &["a: int", "b: int", MORE]),
     ("abs", &["a: int"]),
     ("begun", &["of: rank"]),
+    ("same", &["chunk: output"]),
     ("position", &["value"]),
     ("contains", &["value"]),
     ("step", &["n: int"]),

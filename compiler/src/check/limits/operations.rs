@@ -392,11 +392,7 @@ fn useless_flush() -> Diagnostic {
 
 /// `everywhere`: whether the collective has this `op`, too, which is that of all statements without one of their own.
 fn not_a_sum(op: ir::ReduceOp, everywhere: bool) -> Diagnostic {
-    let name = match op {
-        ir::ReduceOp::Sum => "sum",
-        ir::ReduceOp::Min => "min",
-        ir::ReduceOp::Max => "max",
-    };
+    let name = op.word();
     Diagnostic::without_place(Code::E0807, format!("MSCCL++'s executor has no reduction `{name}`"))
         .note("it ignores `op` and computes a sum")
         .help(match everywhere {

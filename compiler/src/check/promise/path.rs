@@ -1,12 +1,13 @@
 //! The paths of contributions: where a surplus one came from, and how far a missing one got.
 
 use super::trace::{Cell, Row, Trace, trace};
+use super::{Foreign, foreign};
 use crate::check::event_graph::{EventGraph, Run};
 use crate::check::names;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::witness::{Cells, Finding, Hop, Turn, Witness, WrongValue};
 use crate::ir::run::{Broken, Contribution, Memory};
-use crate::ir::{Action, Alias, Buffer, RankId};
+use crate::ir::{Action, Alias, Buffer, RankId, ReduceOp};
 use std::collections::BTreeSet;
 
 /// How many operations of a path get a label.
@@ -15,11 +16,39 @@ const LABELED: usize = 4;
 /// How many chunks of a path are named.
 const NAMED: usize = 6;
 
-/// Adds to a report the paths of the first wrong contribution, and a schedule that leads to the value.
+/// The operation that combined a wrong chunk's contributions by another operator than the collective's; the first one, if
+/// there are several.
+pub(super) fn combining(graph: &EventGraph, broken: &Broken) -> Option<Foreign> {
+    let mut run = Run::new(graph);
+    if !graph.program.ranks.ids().all(|rank| run.reach(graph.start(rank, 1))) {
+        return None;
+    }
+    let trace = trace(graph, run.moments())?;
+    let first = u64::from(broken.chunk) * u64::from(graph.parts()) + u64::from(broken.part);
+    let last = trace.last(trace.cell(broken.rank, Buffer::Output, first))?;
+    let (mut open, mut seen, mut found) = (vec![last], BTreeSet::from([last]), None);
+    while let Some(at) = open.pop() {
+        let row = trace.row(at)?;
+        let line = row.moment.and_then(|moment| graph.line(moment));
+        let line = line.and_then(|(agent, at)| graph.lines(agent).get(at as usize));
+        if row.sources.len() > 1
+            && let Some(one) = line.and_then(|line| foreign(graph.program, line.op))
+            && found.as_ref().is_none_or(|(first, _)| at < *first)
+        {
+            found = Some((at, one));
+        }
+        open.extend(row.sources.iter().copied().filter(|source| seen.insert(*source)));
+    }
+    found.map(|(_, one)| one)
+}
+
+/// Adds to a report the paths of the first wrong contribution, and a schedule that leads to the value. `operator` is what
+/// combined it, if that is not the promised one.
 pub(super) fn show(
     graph: &EventGraph,
     memory: &Memory,
     broken: &Broken,
+    operator: Option<ReduceOp>,
     mut report: Diagnostic,
 ) -> Diagnostic {
     let parts = memory.parts();
@@ -33,8 +62,10 @@ pub(super) fn show(
             parts,
         },
         missing: broken.missing.clone(),
-        doubled: broken.doubled.clone(),
+        too_few: broken.too_few.iter().map(|one| one.of).collect(),
+        doubled: broken.doubled.iter().map(|one| one.of).collect(),
         unexpected: broken.unexpected.clone(),
+        operator: operator.map(ReduceOp::word),
         paths: Vec::new(),
     };
     let mut run = Run::new(graph);
@@ -92,7 +123,8 @@ impl Ways<'_, '_> {
         let known = |list: &[(u32, u32)]| {
             list.iter().copied().find(|(rank, _)| *rank != Contribution::NOBODY)
         };
-        if let (Some(doubled), Some(last)) = (known(&broken.doubled), last) {
+        let doubled = broken.doubled.first().map(|one| one.of);
+        if let (Some(doubled), Some(last)) = (doubled, last) {
             return self.two_ways(&self.trace.reached_from(input(&self.trace, doubled)), last);
         }
         if let Some(missing) = known(&broken.missing) {

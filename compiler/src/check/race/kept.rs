@@ -1,15 +1,16 @@
 //! Whether the promise is kept, where only representatives are followed.
 //!
 //! In: the memory that these have left. Out: whether every rank's output holds what its collective promises. The other
-//! ranks hold what their representatives hold, turned; this is compared without being built. Where turns compose, a sum
-//! over one chunk of every rank turns into another such sum: then it is enough to compare it on the representative.
+//! ranks hold what their representatives hold, turned; this is compared without being built. Where turns compose, a
+//! reduction over one chunk of every rank turns into another such reduction: then it is enough to compare it on the
+//! representative. What was combined by another operator than the collective's keeps no promise.
 
 use super::cells::{Cell, Cells, Place};
 use super::fold::{Homes, Span};
 use super::turn::TurnId;
-use super::value::{Inputs, Part, Value, sum};
+use super::value::{Inputs, Part, Value, reduction};
 use crate::ir::memory::home;
-use crate::ir::{Buffer, Promise, Rank, RankId};
+use crate::ir::{Buffer, Promise, Rank, RankId, Term};
 use crate::table::Id;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,13 +91,16 @@ impl<'a> Kept<'a> {
             let at = (promised.promise.chunk, part);
             let Some(held) = self.written(output, at) else {
                 let place = self.place(output.rank, Buffer::Output, at);
-                return self.inputs.given(place).is((turn, 0), wanted());
+                return self.inputs.given(place).has_parts_of((turn, 0), wanted());
             };
+            if !held.combined().is_only(self.inputs.program.collective.op) {
+                return false;
+            }
             let sum = promised.summed.and_then(|chunk| self.sum((held, output.by), (chunk, part)));
             if sum.is_some_and(|sum| self.sums.borrow().contains(&sum)) {
                 return true;
             }
-            let is_kept = held.is((turn, output.by), wanted());
+            let is_kept = held.has_parts_of((turn, output.by), wanted());
             self.sums.borrow_mut().extend(sum.filter(|_| is_kept));
             is_kept
         })
@@ -129,7 +133,7 @@ impl<'a> Kept<'a> {
     /// The key of a sum: its parts, and the chunk over all inputs that they must sum so that the turned sum is the one
     /// over `chunk`; none where turns do not compose.
     fn sum(&self, (held, by): (&Value, TurnId), (chunk, part): (u32, u32)) -> Option<Sum> {
-        let Value::Many(parts, more) = held else { return None };
+        let Value::Many(parts, more, _) = held else { return None };
         let turned = RankId(self.inputs.fold.turn().then(*more, by));
         let composed = || *self.composed.get_or_init(|| self.compose());
         let there = self.column(turned, Buffer::Input).filter(|_| composed())?;
@@ -143,15 +147,10 @@ impl<'a> Kept<'a> {
 
     /// What the first cell of a promise must hold.
     fn first(&self, promise: &Promise) -> Value {
-        let terms = promise.terms.iter().flat_map(|term| {
-            (0..i64::from(term.count)).map(move |i| {
-                let rank = i64::from(term.rank) + i * i64::from(term.rank_step);
-                let chunk = i64::from(term.chunk) + i * i64::from(term.chunk_step);
-                (RankId(rank as u32), chunk as u32)
-            })
+        let parts = promise.terms.iter().flat_map(Term::sources).map(|(rank, chunk)| {
+            self.inputs.part(self.place(RankId(rank), Buffer::Input, (chunk, 0)))
         });
-        sum(terms
-            .map(|(rank, chunk)| self.inputs.part(self.place(rank, Buffer::Input, (chunk, 0)))))
+        reduction(self.inputs.program.collective.op, parts)
     }
 
     /// Whether an output chunk that must be the sum of one chunk of all inputs is so if the representative's promise is

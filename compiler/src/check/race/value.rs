@@ -1,5 +1,5 @@
-//! The values in memory, where only representatives are followed: sums of input cells, as seen from the rank that holds
-//! them.
+//! The values in memory, where only representatives are followed: reductions of input cells, as seen from the rank that
+//! holds them, and the operators that made them.
 //!
 //! A cell of another rank is stored as its counterpart on the representative and the turn that leads from there; so is
 //! an input cell in a sum. A represented rank holds what its representative holds, turned.
@@ -8,19 +8,19 @@ use super::cells::{Cells, Place};
 use super::fold::Fold;
 use super::turn::{Turn, TurnId};
 use crate::ir::memory::home;
-use crate::ir::run::Grain;
+use crate::ir::run::{Combined, Grain};
 use crate::ir::{Buffer, Program, RankId, ReduceOp};
 use crate::table::Id;
 use std::rc::Rc;
 
-/// A term of a sum: a cell of a rank's input, as it was at the start.
+/// A term of a reduction: a cell of a rank's input, as it was at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Part {
     /// Its counterpart, numbered over all followed ranks.
     cell: u32,
     /// The turn that leads from there to it.
     by: TurnId,
-    /// How often it is in the sum.
+    /// How often it is in the reduction.
     count: u32,
 }
 
@@ -31,9 +31,9 @@ pub(super) enum Value {
     #[default]
     Nothing,
     /// A single part.
-    One(Part),
+    One(Part, Combined),
     /// Several, each turned by this.
-    Many(Rc<Vec<Part>>, TurnId),
+    Many(Rc<Vec<Part>>, TurnId, Combined),
 }
 
 /// Where values come from: the inputs of the ranks that are followed.
@@ -55,8 +55,10 @@ impl Value {
     pub(super) fn turned(&self, turn: Turn, by: TurnId) -> Value {
         match self {
             Value::Nothing => Value::Nothing,
-            Value::One(part) => Value::One(part.turned(turn, by)),
-            Value::Many(parts, more) => Value::Many(Rc::clone(parts), turn.then(*more, by)),
+            Value::One(part, combined) => Value::One(part.turned(turn, by), *combined),
+            Value::Many(parts, more, combined) => {
+                Value::Many(Rc::clone(parts), turn.then(*more, by), *combined)
+            }
         }
     }
 
@@ -65,9 +67,9 @@ impl Value {
         let further = |part: &Part| Part { cell: part.cell + cells, ..*part };
         match self {
             Value::Nothing => Value::Nothing,
-            Value::One(part) => Value::One(further(part)),
-            Value::Many(parts, by) => {
-                Value::Many(Rc::new(parts.iter().map(further).collect()), *by)
+            Value::One(part, combined) => Value::One(further(part), *combined),
+            Value::Many(parts, by, combined) => {
+                Value::Many(Rc::new(parts.iter().map(further).collect()), *by, *combined)
             }
         }
     }
@@ -76,64 +78,77 @@ impl Value {
     pub(super) fn parts(&self, turn: Turn) -> Vec<Part> {
         let mut parts: Vec<Part> = match self {
             Value::Nothing => Vec::new(),
-            Value::One(part) => vec![*part],
-            Value::Many(parts, by) => parts.iter().map(|part| part.turned(turn, *by)).collect(),
+            Value::One(part, _) => vec![*part],
+            Value::Many(parts, by, _) => parts.iter().map(|part| part.turned(turn, *by)).collect(),
         };
         parts.sort_unstable();
         parts
     }
 
+    /// How it was combined.
+    pub(super) fn combined(&self) -> Combined {
+        match self {
+            Value::Nothing => Combined::Never,
+            Value::One(_, combined) | Value::Many(_, _, combined) => *combined,
+        }
+    }
+
     /// Whether it equals another value, once it is turned.
-    pub(super) fn is(&self, (turn, by): (Turn, TurnId), other: &Value) -> bool {
+    pub(super) fn is(&self, turned: (Turn, TurnId), other: &Value) -> bool {
+        self.combined() == other.combined() && self.has_parts_of(turned, other)
+    }
+
+    /// Whether it has the same parts as another value, once it is turned, however they were combined.
+    pub(super) fn has_parts_of(&self, (turn, by): (Turn, TurnId), other: &Value) -> bool {
         match (self, other) {
-            (Value::One(one), Value::One(other)) => one.turned(turn, by) == *other,
-            (Value::Many(one, more), Value::Many(other, there))
+            (Value::One(one, _), Value::One(other, _)) => one.turned(turn, by) == *other,
+            (Value::Many(one, more, _), Value::Many(other, there, _))
                 if turn.then(*more, by) == *there =>
             {
                 Rc::ptr_eq(one, other) || one == other
             }
-            (Value::Many(parts, _), Value::Many(others, _)) if parts.len() == others.len() => {
+            (Value::Many(parts, ..), Value::Many(others, ..)) if parts.len() == others.len() => {
                 self.turned(turn, by).parts(turn) == other.parts(turn)
             }
             (Value::Nothing, Value::Nothing) => true,
-            (Value::Nothing | Value::One(_) | Value::Many(..), _) => false,
+            (Value::Nothing | Value::One(..) | Value::Many(..), _) => false,
         }
     }
 }
 
-/// The reduction of values: a sum adds up how often each part is in the values, a minimum or maximum does not.
+/// The reduction of values.
 pub(super) fn combined(turn: Turn, op: ReduceOp, values: &[Value]) -> Value {
     if let [single] = values {
         return single.clone();
     }
-    merged(values.iter().flat_map(|value| value.parts(turn)).collect(), |a, b| match op {
-        ReduceOp::Sum => a.saturating_add(b),
-        ReduceOp::Min | ReduceOp::Max => a.max(b),
-    })
+    let before = values.iter().fold(Combined::Never, |before, value| before.and(value.combined()));
+    let combined = before.and(Combined::By(op));
+    merged(values.iter().flat_map(|value| value.parts(turn)).collect(), op, combined)
 }
 
-fn merged(mut parts: Vec<Part>, both: impl Fn(u32, u32) -> u32) -> Value {
+fn merged(mut parts: Vec<Part>, op: ReduceOp, combined: Combined) -> Value {
     parts.sort_unstable();
     parts.dedup_by(|next, kept| {
         let same = (next.cell, next.by) == (kept.cell, kept.by);
         if same {
-            kept.count = both(kept.count, next.count);
+            kept.count = op.add_counts(kept.count, next.count);
         }
         same
     });
     match parts.as_slice() {
         [] => Value::Nothing,
-        [one] => Value::One(*one),
-        _ => Value::Many(Rc::new(parts), 0),
+        [one] => Value::One(*one, combined),
+        _ => Value::Many(Rc::new(parts), 0, combined),
     }
 }
 
-/// The sum of cells of input, each as often as it is given.
-pub(super) fn sum(mut cells: impl Iterator<Item = Part>) -> Value {
+/// The reduction of cells of input.
+pub(super) fn reduction(op: ReduceOp, mut cells: impl Iterator<Item = Part>) -> Value {
     match (cells.next(), cells.next()) {
-        (Some(single), None) => Value::One(single),
+        (Some(single), None) => Value::One(single, Combined::Never),
         (one, other) => {
-            merged(one.into_iter().chain(other).chain(cells).collect(), u32::saturating_add)
+            let all = one.into_iter().chain(other).chain(cells).collect();
+            merged(all, op, Combined::By(op))
         }
     }
 }
@@ -145,7 +160,10 @@ impl Inputs<'_> {
         let (buffer, first) = home(rank.alias, Buffer::Input, 0);
         let (chunk, _) = self.grain.unit(place.cell);
         let inside = (first..first + u64::from(rank.input_chunks)).contains(&chunk);
-        if place.buffer == buffer && inside { Value::One(self.part(place)) } else { Value::Nothing }
+        match place.buffer == buffer && inside {
+            true => Value::One(self.part(place), Combined::Never),
+            false => Value::Nothing,
+        }
     }
 
     /// What a place holds.

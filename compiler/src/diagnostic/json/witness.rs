@@ -53,8 +53,10 @@ fn wrong_value(sources: &SourceMap, found: &WrongValue) -> Value {
         "kind": "value",
         "memory": cells(&found.memory),
         "missing": contributions(&found.missing),
+        "too_few": contributions(&found.too_few),
         "doubled": contributions(&found.doubled),
         "unexpected": contributions(&found.unexpected),
+        "operator": found.operator,
         "paths": paths,
     })
 }

@@ -3,7 +3,7 @@
 use super::names::{self, Names, SwitchFamily, buffer_name};
 use super::tables::Tables;
 use crate::ir::{
-    Buffer, ChannelKind, Joins, Program, Promise, Protocol, Rank, RankId, ReduceOp, Replication,
+    Buffer, ChannelKind, Joins, Program, Promise, Protocol, Rank, RankId, Replication,
 };
 use crate::table::Id;
 use std::sync::Arc;
@@ -36,6 +36,7 @@ pub(super) fn collective(program: &Program, tables: &mut Tables) -> String {
     text.push_str(&in_place(program, tables));
     text.push_str(&ensures(program, tables));
     text.push_str(&begun(program, tables));
+    text.push_str(&same(program, tables));
     text.push_str("}\n");
     text
 }
@@ -117,6 +118,19 @@ fn begun(program: &Program, tables: &mut Tables) -> String {
     format!("    ensures for i in 0..{count} {{ begun({rank}) }}\n")
 }
 
+/// The output chunks with the same bits as on other ranks.
+fn same(program: &Program, tables: &mut Tables) -> String {
+    let row = |rank: &Rank| rank.same.iter().map(|chunk| i64::from(*chunk)).collect();
+    let rows: Vec<Vec<i64>> = program.ranks.iter().map(row).collect();
+    if rows.iter().all(Vec::is_empty) {
+        return String::new();
+    }
+    let counts: Vec<i64> = rows.iter().map(|row| row.len() as i64).collect();
+    let (count, chunk) =
+        (tables.list("same", &counts, "rank"), tables.rows("same_chunk", &rows, "i"));
+    format!("    ensures for i in 0..{count} {{ same(output[{chunk}]) }}\n")
+}
+
 /// The program's text from its first line to the end of its options.
 pub(super) fn opening(program: &Program) -> String {
     let ranks = program.ranks.len();
@@ -130,11 +144,7 @@ pub(super) fn opening(program: &Program) -> String {
     } else {
         ""
     };
-    let op = match program.collective.op {
-        ReduceOp::Sum => "sum",
-        ReduceOp::Min => "min",
-        ReduceOp::Max => "max",
-    };
+    let op = program.collective.op.word();
     let program_name = identifier(&program.options.name);
     let collective = collective_name(program);
     let mut text = format!(

@@ -1,7 +1,8 @@
 //! The memory of all ranks, cell by cell.
 
 use super::Grain;
-use super::value::{Contribution, Value};
+use super::tree::{Tree, TreeId, Trees};
+use super::value::{Combined, Contribution, Value};
 use crate::ir::memory::home;
 use crate::ir::{Alias, Buffer, OriginId, Program, RankId};
 use std::collections::BTreeSet;
@@ -12,6 +13,8 @@ pub struct Memory {
     ranks: Vec<RankMemory>,
     grain: Grain,
     rewritten: BTreeSet<(RankId, u64)>,
+    /// How values were computed; kept where the collective promises that outputs have the same bits.
+    trees: Option<Trees>,
 }
 
 /// The packets that a run has written more than once, with different values, in memory at a given grain.
@@ -63,9 +66,11 @@ impl Memory {
         if cells > limit.min(u64::from(u32::MAX)) {
             return None;
         }
-        let ranks =
-            program.ranks.entries().map(|(id, rank)| RankMemory::new(id, rank, grain)).collect();
-        Some(Memory { ranks, grain, rewritten: BTreeSet::new() })
+        let kept = program.ranks.iter().any(|rank| !rank.same.is_empty());
+        let mut trees = kept.then(Trees::default);
+        let rows = program.ranks.entries();
+        let ranks = rows.map(|(id, rank)| RankMemory::new(id, rank, grain, &mut trees)).collect();
+        Some(Memory { ranks, grain, rewritten: BTreeSet::new(), trees })
     }
 
     /// How many cells a chunk has, or a unit of several chunks.
@@ -99,6 +104,23 @@ impl Memory {
         let memory = self.ranks.get(rank.0 as usize)?;
         let (buffer, cell) = memory.home(buffer, cell, self.grain);
         memory.buffer(buffer).get(cell as usize)
+    }
+
+    /// The last value of a cell of a rank's output, and the operation that wrote it.
+    #[must_use]
+    pub fn written(&self, rank: RankId, cell: u64) -> Option<(&Value, Option<OriginId>)> {
+        self.read(rank, Buffer::Output, cell).map(|cell| (&cell.value, cell.writer))
+    }
+
+    /// How values were computed, if that is kept.
+    #[must_use]
+    pub fn trees(&self) -> Option<&Trees> {
+        self.trees.as_ref()
+    }
+
+    /// The same, to be added to.
+    pub(super) fn trees_mut(&mut self) -> Option<&mut Trees> {
+        self.trees.as_mut()
     }
 
     /// Replaces a cell of a buffer, if there is one.
@@ -150,7 +172,12 @@ impl Memory {
 }
 
 impl RankMemory {
-    fn new(id: RankId, rank: &crate::ir::Rank, grain: Grain) -> RankMemory {
+    fn new(
+        id: RankId,
+        rank: &crate::ir::Rank,
+        grain: Grain,
+        trees: &mut Option<Trees>,
+    ) -> RankMemory {
         let cells = |chunks: u32| grain.cells(u64::from(chunks)) as usize;
         let empty = |chunks: u32| vec![Cell::default(); cells(chunks)];
         let mut memory = RankMemory {
@@ -163,7 +190,10 @@ impl RankMemory {
         for cell in 0..cells(rank.input_chunks) as u32 {
             let (buffer, at) = memory.home(Buffer::Input, u64::from(cell), grain);
             if let Some(place) = memory.buffer_mut(buffer).get_mut(at as usize) {
-                place.value = Value::One(Contribution { rank: id.0, cell, count: 1 });
+                let one = Contribution { rank: id.0, cell, count: 1 };
+                let leaf = Tree::Input { rank: id.0, cell };
+                let tree = trees.as_mut().map_or(TreeId::default(), |trees| trees.id(leaf));
+                place.value = Value::One(one, Combined::Never, tree);
             }
         }
         memory

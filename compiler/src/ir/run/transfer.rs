@@ -1,6 +1,7 @@
 //! Carries out a data operation, element by element.
 
 use super::memory::{Cell, Memory};
+use super::tree::{Tree, TreeId};
 use super::value::{Value, combine};
 use crate::ir::memory::{Group, covered, groups, ranks_of, source_is_packets, writes_packets};
 use crate::ir::{ChannelKind, Operand, OriginId, Program, RankId, Transfer};
@@ -56,7 +57,8 @@ pub(super) fn step(memory: &mut Memory, job: &Job, done: &mut Vec<bool>) -> Prog
             }
             progress.looked += 1;
             match value(memory, job, &group, at) {
-                Some(value) => {
+                Some((value, operands)) => {
+                    let value = with_tree(memory, job, value, operands);
                     *slot = true;
                     write(memory, job, &group, at, &value, &mut progress.packets);
                 }
@@ -89,8 +91,28 @@ fn are_there(memory: &Memory, job: &Job, looked: &mut u64) -> bool {
     })
 }
 
-/// The value of an element; none while one of its packets is missing.
-fn value(memory: &Memory, job: &Job, group: &Group, at: u64) -> Option<Value> {
+/// A value with the way in which it was computed, if that is kept and it is new.
+fn with_tree(memory: &mut Memory, job: &Job, value: Value, operands: Operands) -> Value {
+    let op = job.transfer.reduce;
+    let Some(trees) = memory.trees_mut().filter(|_| operands.len() > 1) else { return value };
+    let tree = match job.transfer.sources.iter().any(Operand::is_switch) {
+        true => trees.switched(op),
+        false => {
+            let unwritten = |id: TreeId| {
+                if id == TreeId::default() { trees.id(Tree::Nothing) } else { id }
+            };
+            let operands = operands.into_iter().map(unwritten).collect();
+            trees.reduced(op, operands)
+        }
+    };
+    value.with_tree(tree)
+}
+
+/// How the operands of an element were computed, in order; none where that is not kept.
+type Operands = SmallVec<[TreeId; 2]>;
+
+/// The value of an element, with its operands; none while one of its packets is missing.
+fn value(memory: &Memory, job: &Job, group: &Group, at: u64) -> Option<(Value, Operands)> {
     let mut read: SmallVec<[&Value; 2]> = SmallVec::new();
     for (index, operand) in &group.sources {
         let cell = memory.grain().cells(u64::from(operand.index)) + at;
@@ -104,11 +126,15 @@ fn value(memory: &Memory, job: &Job, group: &Group, at: u64) -> Option<Value> {
             });
         }
     }
-    Some(match read.as_slice() {
+    let kept = memory.trees().is_some() && read.len() > 1;
+    let operands = read.iter().take(if kept { read.len() } else { 0 }).map(|one| one.tree());
+    let operands = operands.collect();
+    let value = match read.as_slice() {
         [] => Value::default(),
         [one] => (*one).clone(),
         all => combine(job.transfer.reduce, all),
-    })
+    };
+    Some((value, operands))
 }
 
 fn write(

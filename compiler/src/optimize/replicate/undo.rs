@@ -65,6 +65,7 @@ impl Undo<'_> {
             blocks: self.blocks()?.into(),
             promises: rank.promises.clone(),
             begun: rank.begun.clone(),
+            same: rank.same.clone(),
         })
     }
 

@@ -267,7 +267,7 @@ fn separator<'t>() -> impl Parser<'t, Input<'t>, Separator, Extra> + Clone {
 
 /// Whether a token is the first one of a promise.
 fn begins_promise(token: &Token<'_>) -> bool {
-    token.kind == Kind::Output || is_word(Some(token), "begun")
+    token.kind == Kind::Output || is_word(Some(token), "begun") || is_word(Some(token), "same")
 }
 
 /// `{ for r in xs { promise } }`

@@ -26,7 +26,7 @@
 (implements collective: (identifier) @function)
 (call procedure: (identifier) @function)
 ((function_call function: (identifier) @function.builtin)
-  (#any-of? @function.builtin "rank_at" "min" "max" "abs" "sum" "all" "any" "begun" "reduce" "memory" "port" "switch"))
+  (#any-of? @function.builtin "rank_at" "min" "max" "abs" "sum" "all" "any" "begun" "same" "reduce" "memory" "port" "switch"))
 (function_call function: (identifier) @function)
 (method_call method: (identifier) @function.method)
 (modifier value: (identifier) @constant.builtin)

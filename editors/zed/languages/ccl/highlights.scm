@@ -30,7 +30,7 @@
 (call procedure: (identifier) @function)
 (function_call function: (identifier) @function)
 ((function_call function: (identifier) @function)
-  (#any-of? @function "rank_at" "min" "max" "abs" "sum" "all" "any" "begun" "reduce" "memory" "port" "switch"))
+  (#any-of? @function "rank_at" "min" "max" "abs" "sum" "all" "any" "begun" "same" "reduce" "memory" "port" "switch"))
 (method_call method: (identifier) @function)
 ((option_setting value: (identifier) @constant)
   (#any-of? @constant "Simple" "LL" "interleaved" "none"))

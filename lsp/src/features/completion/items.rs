@@ -50,7 +50,11 @@ const SHARED: &[(&str, &str)] =
     &[("input", "input = output[$1];"), ("output", "output = input[$1];")];
 
 /// The beginning of a promise.
-const PROMISES: &[(&str, &str)] = &[("output", "output[$1] == $0"), ("begun", "begun(${1:r})")];
+const PROMISES: &[(&str, &str)] = &[
+    ("output", "output[$1] == $0"),
+    ("begun", "begun(${1:r})"),
+    ("same", "same(output[${1:..}])"),
+];
 
 /// Statements that are allowed in every body.
 const STATEMENTS: &[(&str, &str)] = &[
