@@ -8,8 +8,9 @@
 //!   port channel; and the user of each rank's stream, who checks the output, spoils it, writes new input and launches
 //!   again, and waits for nobody but the blocks of that rank.
 //! - An agent does one piece of one operation at a time; the schedule decides which agent is next.
-//! - In some schedules a block's stores to another rank's memory come late: at the latest when the block signals (not
-//!   relaxed), releases, meets other blocks, makes a request to a proxy, reads from another rank, or ends.
+//! - In some schedules a block's stores come late: the block itself sees them at once, other blocks, ranks and proxies at
+//!   the latest when the block signals (not relaxed), releases, meets other blocks or makes a request to a proxy, or when
+//!   the launch of its rank ends. This is so whosever memory it stores to, since a peer may read the block's own.
 //! - Packets are modeled as packets: words of data, each next to the number of the launch. Everything else is bytes.
 //! - Chunks are equal, and multiples of 16 bytes. Scratch has as many as the program declares, of the largest size.
 //!

@@ -184,6 +184,7 @@ fn main() {
     }
     trials.extend(of_misuse());
     trials.extend(of_native_algorithms());
+    trials.extend(of_restarts());
     trials.extend(of_single_properties());
     trials.push(Trial::test("elements", || alone("elements.cpp")));
     let clang = Trial::test("clang", || with_clang(&algorithm("allreduce_packets")));
@@ -192,6 +193,35 @@ fn main() {
         trials.push(Trial::test(format!("mutants/{}", mutant.name), || wrong(mutant)));
     }
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Programs with packets that are launched across the restart of launch numbers, and their numbers of ranks: from peer to
+/// peer, through switches only, over ports, in steps and in several rounds, and between ranks some of which share no channel.
+const RESTARTING: &[(&str, i64)] = &[
+    ("../stdlib/ccl/algorithms/allreduce_packets_one_phase.ccl", 2),
+    ("../stdlib/ccl/algorithms/allreduce_packets.ccl", 3),
+    ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", 4),
+    ("../examples/mscclpp/single_node_allgather_nvls_zero_copy_pkt.ccl", 4),
+    ("../examples/systems/allgather_low_latency.ccl", 4),
+    ("tests/kernels/replies.ccl", 3),
+];
+
+/// What happens when the numbers of launches restart.
+fn of_restarts() -> impl Iterator<Item = Trial> {
+    let of = |file: &str, ranks: i64, nvshmem: bool| {
+        let settings = [("ranks", ranks), ("ranks_per_node", ranks / 2)];
+        Subject { nvshmem, ..subject(&manifest(file), None, &settings) }
+    };
+    let rows = RESTARTING.iter().map(|(file, ranks)| (*file, *ranks, false));
+    let over_ports = ("../stdlib/ccl/algorithms/allgather_nodes_packets.ccl", 4, true);
+    let values = rows.chain([over_ports]).map(move |(file, ranks, nvshmem)| {
+        let network = if nvshmem { "nvshmem/" } else { "" };
+        let name = format!("restart/{network}{}/{ranks}", stem(Path::new(file)));
+        Trial::test(name, move || restarts(&of(file, ranks, nvshmem)))
+    });
+    let (first, ranks) = ("../stdlib/ccl/algorithms/allreduce_packets_one_phase.ccl", 2);
+    let waits = Trial::test("restart/waits", move || waits(&of(first, ranks, false)));
+    values.chain([waits])
 }
 
 /// What single programs show.
@@ -259,6 +289,25 @@ fn right(subject: &Subject) -> Result<(), Failed> {
         clean(&check, Run { threads: 2, packet, ..PLAIN })?;
     }
     clean(&check, PLAIN)
+}
+
+/// Launches are right before and after their numbers restart.
+fn restarts(subject: &Subject) -> Result<(), Failed> {
+    let built = build::build(subject, Proof::Needed)?;
+    if !built.packets {
+        return Err(Failed::from("there are no packets"));
+    }
+    let check = build::compile_before_restart(&built, "check.cpp", "1")?;
+    for packet in packets(&built) {
+        clean(&check, Run { threads: 2, launches: 8, packet, ..PLAIN })?;
+    }
+    Ok(())
+}
+
+/// A rank waits for packets after the restart, too, whatever its scratch held before.
+fn waits(subject: &Subject) -> Result<(), Failed> {
+    let built = build::build(subject, Proof::Needed)?;
+    succeeds(&build::compile_before_restart(&built, "restart.cpp", "8")?)
 }
 
 /// The program's steps become a loop, and numbers are formulas of the step.

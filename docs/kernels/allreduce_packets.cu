@@ -35,6 +35,7 @@ struct Program {
     static constexpr uint32_t inner_offset(uint32_t) { return 0; }
     static constexpr int64_t initial(uint32_t, uint32_t) { return 0; }
     static constexpr bool linked(uint32_t, uint32_t) { return true; }
+    static constexpr bool reached(uint32_t, uint32_t) { return true; }
     static constexpr bool peer_input = false;
     static constexpr bool peer_output = false;
     static constexpr bool peer_scratch = true;
@@ -54,7 +55,7 @@ CCL_DEVICE void block_own(const Block &b) {
             b.output(b.rank),
             b.packets(ccl::run<7>(0)));
 }
-#line 58 "allreduce_packets.cu"
+#line 59 "allreduce_packets.cu"
 
 // `send`: blocks 1 to 7 of all ranks
 template <class K>
@@ -64,7 +65,7 @@ CCL_DEVICE void block_send(const Block &b) {
 #line 18 "stdlib/ccl/algorithms/allreduce_packets.ccl"
     b.put_packets<K>(b.whole(1), b.packets(b.slot(peer), peer), b.output(peer));
 }
-#line 68 "allreduce_packets.cu"
+#line 69 "allreduce_packets.cu"
 
 // `receive`: blocks 8 to 14 of all ranks
 template <class K>
@@ -74,7 +75,7 @@ CCL_DEVICE void block_receive(const Block &b) {
 #line 19 "stdlib/ccl/algorithms/allreduce_packets.ccl"
     b.unpack_packets<K>(b.whole(1), b.output(peer), b.packets(index + 7));  // unpack_packets sums[p] -> output[p];
 }
-#line 78 "allreduce_packets.cu"
+#line 79 "allreduce_packets.cu"
 
 // Selects the role of a block.
 template <class K>

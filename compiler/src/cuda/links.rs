@@ -1,7 +1,8 @@
 //! Which peers' memory a rank addresses: at the other ends of its memory channels, and of its ports where no network
 //! serves them.
 //!
-//! In: the program. Out: constants of the kernels' file, with which `create` refuses an exchange that left out an address.
+//! In: the program. Out: constants of the kernels' file, with which `create` refuses an exchange that left out an address, and
+//! with which ranks that write packets for each other agree when the numbers of launches restart.
 
 use super::Network;
 use super::names::WITH_TABLE;
@@ -11,9 +12,13 @@ use std::collections::BTreeSet;
 /// The most terms of a formula; a list is used for more.
 const MOST_TERMS: usize = 8;
 
-/// The constants: `linked` says whether a rank addresses a peer's memory, `peer_input` and the others which buffers.
-pub(super) fn text(program: &Program, network: Network) -> String {
-    let mut text = format!("{}\n", linked(program, &peers(program, network)));
+/// The constants: `linked` says whether a rank addresses a peer's memory, `peer_input` and the others which buffers. With
+/// `packets`, `reached` says whether one of two ranks may write to the other's scratch.
+pub(super) fn text(program: &Program, network: Network, packets: bool) -> String {
+    let mut text = format!("{}\n", relation(program, "linked", &peers(program, network)));
+    if packets {
+        text.push_str(&format!("{}\n", relation(program, "reached", &reached(program))));
+    }
     let touched = touched(program, network);
     for (name, buffer) in [
         ("peer_input", Buffer::Input),
@@ -39,6 +44,21 @@ fn peers(program: &Program, network: Network) -> Vec<BTreeSet<u32>> {
     program.ranks.entries().map(of).collect()
 }
 
+/// The ranks at the other ends of each rank's channels, switches included, in ascending order. Both ends of a channel exist,
+/// so this is the same from either rank. A rank without blocks is never launched.
+fn reached(program: &Program) -> Vec<BTreeSet<u32>> {
+    let runs =
+        |rank: u32| program.ranks.lookup(RankId(rank)).is_some_and(|rank| !rank.blocks.is_empty());
+    let of = |(here, rank): (RankId, &Rank)| {
+        let ends = rank.channels.iter().flat_map(|channel| match &channel.link {
+            Link::Memory(peer) | Link::Port(peer) => vec![peer.0],
+            Link::Switch(group) => group.ranks.iter().map(|peer| peer.0).collect(),
+        });
+        ends.filter(|peer| *peer != here.0 && runs(here.0) && runs(*peer)).collect()
+    };
+    program.ranks.entries().map(of).collect()
+}
+
 /// The buffers that some rank accesses in a peer's memory.
 fn touched(program: &Program, network: Network) -> BTreeSet<Buffer> {
     let by_itself = |transfer: &&ir::Transfer| {
@@ -53,7 +73,7 @@ fn touched(program: &Program, network: Network) -> BTreeSet<Buffer> {
 }
 
 /// The definition of a function that says whether one rank is among the peers of another.
-fn linked(program: &Program, peers: &[BTreeSet<u32>]) -> String {
+fn relation(program: &Program, name: &str, peers: &[BTreeSet<u32>]) -> String {
     let count = peers.len() as u32;
     let fits = |relation: &Relation| {
         (0_u32..).zip(peers).all(|(rank, peers)| {
@@ -63,10 +83,10 @@ fn linked(program: &Program, peers: &[BTreeSet<u32>]) -> String {
     };
     let first = peers.first().cloned().unwrap_or_default();
     let mut relations = relations(count, program.ranks_per_node.max(1), &first);
-    let Some(relation) = relations.find(fits) else { return listed(peers) };
+    let Some(relation) = relations.find(fits) else { return listed(name, peers) };
     let uses_them = relation.body.contains("rank");
     let parameters = if uses_them { "uint32_t rank, uint32_t peer" } else { "uint32_t, uint32_t" };
-    format!("    static constexpr bool linked({parameters}) {{{}}}", relation.body)
+    format!("    static constexpr bool {name}({parameters}) {{{}}}", relation.body)
 }
 
 /// A relation between ranks, and the body of a function that says whether it holds.
@@ -78,7 +98,7 @@ struct Relation {
 /// The relations that have a formula: those of circles, and those that the peers of the first rank have to it by their
 /// distance, or by the bits in which they differ.
 fn relations(count: u32, width: u32, first: &BTreeSet<u32>) -> impl Iterator<Item = Relation> {
-    fn relation(body: String, holds: impl Fn(u32, u32) -> bool + 'static) -> Relation {
+    fn when(body: String, holds: impl Fn(u32, u32) -> bool + 'static) -> Relation {
         Relation { body, holds: Box::new(holds) }
     }
     let node = move |rank: u32, peer: u32| rank / width == peer / width;
@@ -93,25 +113,25 @@ fn relations(count: u32, width: u32, first: &BTreeSet<u32>) -> impl Iterator<Ite
         format!("\n        const uint32_t {name} = {value};\n        return {terms};\n    ")
     };
     let circles = [
-        relation(" return false; ".to_owned(), |_, _| false),
-        relation(" return true; ".to_owned(), |_, _| true),
-        relation(format!(" return {same_node}; "), node),
-        relation(format!(" return {same_rail}; "), rail),
-        relation(either, move |rank, peer| node(rank, peer) || rail(rank, peer)),
+        when(" return false; ".to_owned(), |_, _| false),
+        when(" return true; ".to_owned(), |_, _| true),
+        when(format!(" return {same_node}; "), node),
+        when(format!(" return {same_rail}; "), rail),
+        when(either, move |rank, peer| node(rank, peer) || rail(rank, peer)),
     ];
     let few = (1..=MOST_TERMS).contains(&first.len()).then(|| {
         let values = first.clone();
         let body = among("ahead", "(peer + ranks - rank) % ranks", &values);
-        let by_distance = relation(body, move |rank, peer| values.contains(&ahead(rank, peer)));
+        let by_distance = when(body, move |rank, peer| values.contains(&ahead(rank, peer)));
         let values = first.clone();
         let body = among("flipped", "rank ^ peer", &values);
-        [by_distance, relation(body, move |rank, peer| values.contains(&(rank ^ peer)))]
+        [by_distance, when(body, move |rank, peer| values.contains(&(rank ^ peer)))]
     });
     circles.into_iter().chain(few.into_iter().flatten())
 }
 
 /// The same, with a list of the peers of each rank.
-fn listed(peers: &[BTreeSet<u32>]) -> String {
+fn listed(name: &str, peers: &[BTreeSet<u32>]) -> String {
     let ends = peers.iter().scan(0, |end, peers| {
         *end += peers.len();
         Some(*end)
@@ -120,7 +140,7 @@ fn listed(peers: &[BTreeSet<u32>]) -> String {
     let ends = row(&mut std::iter::once(0).chain(ends).map(|end| end.to_string()));
     let all = row(&mut peers.iter().flatten().map(u32::to_string));
     format!(
-        "{WITH_TABLE} bool linked(uint32_t rank, uint32_t peer) {{\n        \
+        "{WITH_TABLE} bool {name}(uint32_t rank, uint32_t peer) {{\n        \
          static const uint32_t ends[] = {{{ends}}};\n        \
          static const uint32_t peers[] = {{{all}}};\n        \
          for (uint32_t k = ends[rank]; k < ends[rank + 1]; ++k)\n            \

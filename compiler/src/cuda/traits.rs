@@ -74,7 +74,7 @@ pub(super) fn traits(
     if !layout.groups.is_empty() {
         text.push_str(&in_group(&layout.groups, program.ranks.len() as u32));
     }
-    text.push_str(&links::text(program, network));
+    text.push_str(&links::text(program, network, packets));
     text.push_str("};\n");
     text
 }

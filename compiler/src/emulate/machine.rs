@@ -2,7 +2,7 @@
 
 use super::code::{Code, Step};
 use super::data::Data;
-use super::memory::{Memory, OutOfBounds, Spot, Watch, pages};
+use super::memory::{Memory, OutOfBounds, Spot, Stretch, Watch, pages};
 use super::proxy::{Proxy, Request};
 use super::schedule::{Ready, Shape, SplitMix64};
 use super::sizes::Sizes;
@@ -12,7 +12,9 @@ use crate::interrupt::Interrupt;
 use crate::ir::{BarrierId, BlockId, ChannelId, Program, RankId, SemaphoreId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The most bytes that a block's late stores may have at one time.
+/// The most late stores that a block may have at one time, and the most bytes of all of them. Every load of the block looks
+/// through them.
+const LATE_STORES: usize = 256;
 const LATE_BYTES: u64 = 1 << 20;
 
 /// After how many turns the interrupt is checked.
@@ -75,7 +77,7 @@ pub(super) struct BlockState {
     pub(super) block: BlockId,
     /// How many threads are at the point where all are to meet.
     pub(super) met: usize,
-    /// What it has stored to other ranks and is not there yet.
+    /// What it has stored and others do not see yet.
     pub(super) late: VecDeque<DelayedStore>,
     pub(super) late_bytes: u64,
 }
@@ -86,6 +88,7 @@ pub(super) struct DelayedStore {
     pub(super) thread: usize,
     pub(super) meetings: u64,
     pub(super) spot: Spot,
+    pub(super) stretch: Stretch,
     pub(super) data: Vec<u8>,
     pub(super) launch: u32,
     pub(super) writer: Writer,
@@ -334,8 +337,30 @@ impl<'t, 'p> Machine<'t, 'p> {
             state.late_bytes += late.data.len() as u64;
             state.late.push_back(late);
         }
-        while self.blocks.get(block).is_some_and(|state| state.late_bytes > LATE_BYTES) {
+        let too_many =
+            |state: &BlockState| state.late.len() > LATE_STORES || state.late_bytes > LATE_BYTES;
+        while self.blocks.get(block).is_some_and(too_many) {
             self.store_first(block);
+        }
+    }
+
+    /// Replaces what a block has read from memory by what it has stored there itself since, in order.
+    pub(super) fn see_own(&self, block: usize, read: &Stretch, data: &mut [u8]) {
+        let late = self.blocks.get(block).map(|state| &state.late);
+        for store in late.into_iter().flatten() {
+            let Some((to, from)) = read.overlap(&store.stretch) else { continue };
+            if let (Some(to), Some(from)) = (data.get_mut(to), store.data.get(from)) {
+                to.copy_from_slice(from);
+            }
+        }
+    }
+
+    /// Carries out the stores that a block has held back, if one of them is to these bytes.
+    pub(super) fn store_before(&mut self, block: usize, stretch: &Stretch) {
+        let late = self.blocks.get(block).map(|state| &state.late);
+        let is_there = |store: &DelayedStore| store.stretch.overlap(stretch).is_some();
+        if late.is_some_and(|late| late.iter().any(is_there)) {
+            self.store_all(block);
         }
     }
 

@@ -32,6 +32,27 @@ impl Spot {
     }
 }
 
+/// Bytes of a rank's memory, whatever the name by which they are accessed.
+#[derive(Debug)]
+pub(super) struct Stretch {
+    rank: RankId,
+    buffer: Buffer,
+    bytes: Range<usize>,
+}
+
+impl Stretch {
+    /// The bytes that are also in another one, counted from the beginning of each; none if there are none.
+    pub(super) fn overlap(&self, other: &Stretch) -> Option<(Range<usize>, Range<usize>)> {
+        if (self.rank, self.buffer) != (other.rank, other.buffer) {
+            return None;
+        }
+        let start = self.bytes.start.max(other.bytes.start);
+        let end = self.bytes.end.min(other.bytes.end);
+        let from = |begin: usize| start - begin..end - begin;
+        (start < end).then(|| (from(self.bytes.start), from(other.bytes.start)))
+    }
+}
+
 /// An access that leaves its buffer.
 pub(super) struct OutOfBounds;
 
@@ -120,6 +141,19 @@ impl Memory {
             }
         };
         Memory { ranks: program.ranks.iter().map(fresh).collect(), sizes, watch }
+    }
+
+    /// Where the bytes of an access are; those of packets have flags in between.
+    pub(super) fn stretch(
+        &self,
+        spot: Spot,
+        bytes: u64,
+        packets: bool,
+        launch: u32,
+    ) -> Result<Stretch, OutOfBounds> {
+        let factor = if packets { 2 } else { 1 };
+        let (buffer, bytes) = self.home(spot, factor, factor * bytes, launch)?;
+        Ok(Stretch { rank: spot.rank, buffer, bytes })
     }
 
     /// Reads plain bytes.

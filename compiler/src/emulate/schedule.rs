@@ -52,7 +52,7 @@ pub(super) struct Shape {
     pub(super) threads: usize,
     /// How many pieces a chunk is cut into.
     pieces: u64,
-    /// Whether stores to other ranks may come late.
+    /// Whether stores may come late.
     pub(super) late: bool,
 }
 

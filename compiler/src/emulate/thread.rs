@@ -3,7 +3,7 @@
 use super::Writer;
 use super::code::{Kind, Step};
 use super::machine::{DelayedStore, Key, Machine};
-use super::memory::{Spot, page};
+use super::memory::{Spot, Stretch, page};
 use super::proxy::{Put, Request};
 use super::transfer::{Move, Side, moves, wakes};
 use crate::ir::{
@@ -261,9 +261,6 @@ impl<'p> Machine<'_, 'p> {
     ) -> Option<Result<u64, Key>> {
         let (mut sum, mut bytes): (Option<Vec<u8>>, u64) = (None, bytes);
         for side in &one.reads {
-            if side.far {
-                self.store_all(here.block);
-            }
             for spot in &side.spots {
                 let from = spot.ahead(start);
                 let data = self.load(here, side, from, bytes)?;
@@ -291,25 +288,58 @@ impl<'p> Machine<'_, 'p> {
 
     /// Some bytes of what is read; of packets, those before the first one that is not there.
     fn load(&mut self, here: Position, side: &Side, spot: Spot, bytes: u64) -> Option<Vec<u8>> {
-        let found = match side.packets {
-            true => self.memory.packets(spot, bytes, here.launch),
-            false => self.memory.read(spot, bytes, here.launch).map(<[u8]>::to_vec),
-        };
-        self.allowed(found, here.writer, spot)
+        let own = self.own_stores(here, side, spot, bytes)?;
+        if side.packets {
+            let found = self.memory.packets(spot, bytes, here.launch);
+            return self.allowed(found, here.writer, spot);
+        }
+        let found = self.memory.read(spot, bytes, here.launch).map(<[u8]>::to_vec);
+        let mut data = self.allowed(found, here.writer, spot)?;
+        if let Some(read) = own {
+            self.see_own(here.block, &read, &mut data);
+        }
+        Some(data)
+    }
+
+    /// The memory that an access is to, if the block has stores that others do not see yet. Packets are seen at once, so
+    /// before they are read or written, those stores are carried out that are to the same place.
+    fn own_stores(
+        &mut self,
+        here: Position,
+        side: &Side,
+        spot: Spot,
+        bytes: u64,
+    ) -> Option<Option<Stretch>> {
+        if self.blocks.get(here.block)?.late.is_empty() {
+            return Some(None);
+        }
+        let stretch = self.memory.stretch(spot, bytes, side.packets, here.launch);
+        let stretch = self.allowed(stretch, here.writer, spot)?;
+        if side.packets {
+            self.store_before(here.block, &stretch);
+        }
+        Some(Some(stretch))
     }
 
     fn store(&mut self, here: Position, side: &Side, spot: Spot, data: &[u8]) -> Option<()> {
+        let bytes = data.len() as u64;
         if side.packets {
+            self.own_stores(here, side, spot, bytes)?;
             let done = self.memory.write_packets(spot, data, here.launch);
             self.allowed(done, here.writer, spot)?;
             if wakes(side) {
-                self.wake_packets(spot, data.len() as u64);
+                self.wake_packets(spot, bytes);
             }
-        } else if self.shape.late && spot.rank != here.rank {
+        } else if self.shape.late {
+            let stretch = self.memory.stretch(spot, bytes, false, here.launch);
+            let stretch = self.allowed(stretch, here.writer, spot)?;
             let meetings = self.threads.get(here.agent)?.meetings;
             let (thread, launch, writer) = (here.thread, here.launch, here.writer);
-            let late = DelayedStore { thread, meetings, spot, data: data.to_vec(), launch, writer };
-            self.keep(here.block, late);
+            let data = data.to_vec();
+            self.keep(
+                here.block,
+                DelayedStore { thread, meetings, spot, stretch, data, launch, writer },
+            );
         } else {
             let done = self.memory.write(spot, data, here.launch, here.writer);
             self.allowed(done, here.writer, spot)?;

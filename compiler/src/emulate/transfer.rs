@@ -21,8 +21,6 @@ pub(super) struct Move {
 pub(super) struct Side {
     pub(super) spots: SmallVec<[Spot; 1]>,
     pub(super) packets: bool,
-    /// Whether it is on other ranks.
-    pub(super) far: bool,
 }
 
 /// The moves of an operation of rank `here`; in a pipeline, those of one window of its bytes.
@@ -40,7 +38,7 @@ pub(super) fn moves(
         let side = |operand: &Operand, packets| {
             let mut spots = spots(program, here, operand, chunk_bytes);
             spots.iter_mut().for_each(|spot| *spot = spot.ahead(part.start));
-            Side { spots, packets, far: !operand.is_local() }
+            Side { spots, packets }
         };
         let reads = group.sources.iter().map(|(i, o)| side(o, source_is_packets(transfer, *i)));
         let writes =

@@ -141,8 +141,30 @@ pub(crate) fn compile(
     types: &str,
     ops: &str,
 ) -> Result<PathBuf, String> {
+    compile_for(built, "check.cpp", sanitizer, &[("TYPES", types), ("OPS", ops)])
+}
+
+/// Compiles a program's kernels for the CPU, as they are some launches before their numbers restart, together with a C++ file
+/// of this folder.
+pub(crate) fn compile_before_restart(
+    built: &Built,
+    file: &str,
+    types: &str,
+) -> Result<PathBuf, String> {
+    let options = [("TYPES", types), ("OPS", "1"), ("FIRST_LAUNCH", "4294967293")];
+    compile_for(built, file, Sanitizer::Thread, &options)
+}
+
+/// Compiles a program's kernels for the CPU, together with a C++ file of this folder, with the values of some of the
+/// device header's macros.
+fn compile_for(
+    built: &Built,
+    file: &str,
+    sanitizer: Sanitizer,
+    options: &[(&str, &str)],
+) -> Result<PathBuf, String> {
     let folder = built.folder.path();
-    let check = folder.join("check");
+    let made = folder.join("made");
     let machine = match sanitizer {
         Sanitizer::Thread => &*THREAD_MACHINE,
         Sanitizer::Address => &*ADDRESS_MACHINE,
@@ -151,19 +173,18 @@ pub(crate) fn compile(
     let mut compiler = sanitizer.compiler();
     compiler
         .arg("-DPROGRAM=program")
-        .arg(format!("-DCCL_TYPES={types}"))
-        .arg(format!("-DCCL_OPS={ops}"))
+        .args(options.iter().map(|(name, value)| format!("-DCCL_{name}={value}")))
         .arg("-I")
         .arg(folder)
         .args(["-x", "c++"])
         .arg(folder.join("program.cu"))
-        .arg(kernels("check.cpp"))
+        .arg(kernels(file))
         .args(["-x", "none"])
         .arg(machine.path().join("cpu.o"))
         .arg("-o")
-        .arg(&check);
+        .arg(&made);
     done(&mut compiler)?;
-    Ok(check)
+    Ok(made)
 }
 
 /// Compiles a program's kernels, for a machine with room for two blocks, together with a C file of this

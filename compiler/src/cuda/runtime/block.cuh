@@ -18,9 +18,22 @@ template <class P> struct Words {
     static constexpr uint32_t released = 2 * ends;                    // releases of each semaphore
     static constexpr uint32_t acquired = released + P::semaphores;    // and acquisitions
     static constexpr uint32_t met = acquired + P::semaphores;         // arrivals at each barrier
-    static constexpr uint32_t launches = met + P::barriers;           // launches that each block has ended
-    static constexpr uint32_t count = launches + P::blocks;
+    static constexpr uint32_t launches = met + P::barriers;           // a `LaunchCount` for each block
+    // Where packets are used: a bit for each rank that may write to this one's scratch or to whose scratch this one may write;
+    // how many of them have begun launches with which the numbers restart, how many have also cleared their scratch, and
+    // the restarts that are done on this rank.
+    static constexpr uint32_t peers = launches + P::blocks;
+    static constexpr uint32_t restarts_begun = peers + (P::packets ? (P::ranks + 63) / 64 : 0);
+    static constexpr uint32_t restarts_cleared = restarts_begun + P::packets;
+    static constexpr uint32_t restarts_done = restarts_cleared + P::packets;
+    static constexpr uint32_t count = restarts_done + P::packets;
 };
+
+// The number of the last launch that a block has ended, and how often the numbers have restarted.
+struct LaunchCount {
+    uint32_t number, restarts;
+};
+static_assert(sizeof(LaunchCount) == sizeof(Word));
 
 // The whole block executes every operation. Element i of an operation (16 bytes, or the data of one packet), counted
 // from the operation's beginning, belongs to thread i modulo the number of threads; entry k of a list of channels or
@@ -29,16 +42,23 @@ template <class P> struct Block {
     const Arguments<P> &arguments;
     mutable uint32_t rank;
     const uint32_t block;
-    uint32_t launch = 0;  // the number of this launch, from 1 on
+    // The number of this launch, from 1 on. The flag of a packet is this number, and the half of scratch its last bit.
+    // After 2^32 - 1 comes 2: 0 is the flag of scratch that was cleared but never written, and 1 would be odd again.
+    uint32_t launch = 0;
 
     CCL_DEVICE Block(const Arguments<P> &given, uint32_t number)
         : arguments(given), rank(given.rank), block(number) {
-        if constexpr (P::counts_launches) launch = (uint32_t)(words()[Words<P>::launches + block] + 1);
+        if constexpr (P::counts_launches) launch = launch_count().number + 1;
+        if constexpr (P::packets)
+            if (launch == 0) {
+                restart_numbers(arguments, rank, block);
+                launch = 2;
+            }
     }
     CCL_DEVICE void end() const {
         if constexpr (P::counts_launches) {
             meet();
-            if (thread() == 0) words()[Words<P>::launches + block] = launch;
+            if (thread() == 0) launch_count().number = launch;
         }
     }
 
@@ -378,6 +398,61 @@ template <class P> struct Block {
         return 0;
     }
     CCL_DEVICE char *scratch_of(uint32_t r) const { return (char *)arguments.ranks[r].scratch + half(); }
+
+    CCL_DEVICE LaunchCount &launch_count() const { return ((LaunchCount *)(words() + Words<P>::launches))[block]; }
+    // Clears this rank's scratch before a number is used for the second time: a packet with that number may still be where
+    // no launch has written since, since launches may be small. Peers write to scratch whenever they launch. So they tell each
+    // other that they have ended what came before, clear, and tell each other that they have. Inlined, since a call would leave
+    // fewer registers for all that follows.
+    static CCL_DEVICE void restart_numbers(const Arguments<P> &arguments, uint32_t rank, uint32_t block) {
+        const Block<P> b(arguments, rank, block);
+        Word *const words = b.words();
+        meet();  // all threads have read the number of the launch
+        if (block == 0) {
+            b.tell_peers(Words<P>::restarts_begun);
+            char *const scratch = (char *)arguments.ranks[rank].scratch;
+            const size_t bytes = arguments.half * (P::double_scratch ? 2 : 1);
+            CCL_ROLLED
+            for (size_t at = 16 * thread(); at < bytes; at += stride()) store(scratch + at, V16{});
+            meet();
+            b.tell_peers(Words<P>::restarts_cleared);
+            if (thread() == 0) add_release_device(words + Words<P>::restarts_done);
+        } else if (thread() == 0) {
+            const Word wanted = (Word)b.launch_count().restarts + 1, *at = words + Words<P>::restarts_done;
+            while (load_acquire_device(at) < wanted) idle(at, wanted);
+        }
+        meet();
+        if (thread() == 0) b.launch_count().restarts += 1;
+    }
+    // A block that neither begins a launch nor ends one.
+    CCL_DEVICE Block(const Arguments<P> &given, uint32_t rank, uint32_t number) : arguments(given), rank(rank), block(number) {}
+    // Adds one to a counter of each peer, and waits until each of them has done so here.
+    CCL_DEVICE void tell_peers(uint32_t counter) const {
+        Word wanted = 0;
+        CCL_ROLLED
+        for (uint32_t r = 0; r < P::ranks; ++r) {
+            if (!(words()[Words<P>::peers + r / 64] >> r % 64 & 1)) continue;
+            wanted += launch_count().restarts + 1;
+            if (r % threads() != thread()) continue;
+#if defined(CCL_NVSHMEM)
+            network_flush();
+            fence_system();
+            network_signal(words(across(r)) + counter, r);
+#else
+            add_release_system(words(r) + counter);
+#endif
+        }
+        if (thread() == 0) {
+            Word *at = words() + counter;
+#if defined(CCL_NVSHMEM)
+            network_wait(at, wanted);
+            fence_system();
+#else
+            while (load_acquire_system(at) < wanted) idle(at, wanted);
+#endif
+        }
+        meet();
+    }
 
     template <class C, class R, class F> CCL_DEVICE auto spots(C chunks, R of, F place) const {
         constexpr int entries = longer<C, R>;

@@ -11,6 +11,10 @@
 #ifndef CCL_PACKETS
 #define CCL_PACKETS 0x3
 #endif
+// The number of the first launch. Tests set it to some number before 2^32, to see what happens when numbers restart.
+#ifndef CCL_FIRST_LAUNCH
+#define CCL_FIRST_LAUNCH 1
+#endif
 
 #if defined(__CUDACC__)
 // Writes memory before the first launch, on a stream of its own. Another stream may be under capture in a graph at that
@@ -34,7 +38,7 @@ class Writer {
         if (bytes > 0) good = good && cudaMemsetAsync(at, 0, bytes, stream) == cudaSuccess;
     }
     void write(void *at, const void *from, size_t bytes) {
-        good = good && cudaMemcpyAsync(at, from, bytes, cudaMemcpyHostToDevice, stream) == cudaSuccess;
+        if (bytes > 0) good = good && cudaMemcpyAsync(at, from, bytes, cudaMemcpyHostToDevice, stream) == cudaSuccess;
     }
     // Whether everything is written.
     bool done() { return good && cudaStreamSynchronize(stream) == cudaSuccess; }
@@ -78,7 +82,9 @@ struct Writer {
     void clear(void *at, size_t bytes) {
         if (bytes > 0) memset(at, 0, bytes);
     }
-    void write(void *at, const void *from, size_t bytes) { memcpy(at, from, bytes); }
+    void write(void *at, const void *from, size_t bytes) {
+        if (bytes > 0) memcpy(at, from, bytes);
+    }
     bool done() { return true; }
 };
 inline bool loaded(const void *) { return true; }
@@ -286,12 +292,22 @@ template <class P, class E> struct Program {
         return in < out + output && out < in + input ? CCL_BAD_POINTER : CCL_OK;
     }
 
+    // Whether this rank signals a peer by itself, which it may even where the two have no other channel than a switch: when the
+    // numbers of launches restart.
+    static bool signals([[maybe_unused]] uint32_t rank, [[maybe_unused]] uint32_t peer) {
+#if !defined(CCL_NVSHMEM)
+        if constexpr (P::packets) return P::reached(rank, peer);
+#endif
+        return false;
+    }
     // The exchange gave an address for all that this rank may access of its peers.
     static ccl_status check_peers(uint32_t rank, const ccl_memory *all, bool scratch) {
         uintptr_t bits = 0;
         for (uint32_t r = 0; r < P::ranks; ++r) {
-            if (r == rank || !P::linked(rank, r)) continue;
+            if (r == rank) continue;
             const ccl_memory &peer = all[r];
+            if (signals(rank, r) && !peer.sync) return CCL_EXCHANGE_FAILED;
+            if (!P::linked(rank, r)) continue;
             const bool input = P::peer_input && P::input_chunks(r) > 0, output = P::peer_output && P::output_chunks(r) > 0;
             if (!peer.sync || (input && !peer.input) || (output && !peer.output)) return CCL_EXCHANGE_FAILED;
             if (P::peer_scratch && scratch && !peer.scratch) return CCL_EXCHANGE_FAILED;
@@ -312,14 +328,23 @@ template <class P, class E> struct Program {
     }
     // Counters begin at zero, semaphores at their initial values, packets with a flag that no launch has.
     static bool begin(const ccl_setup &setup) {
-        Word values[P::semaphores + 1];
-        uint32_t semaphores = P::semaphores;
-        for (uint32_t s = 0; s < semaphores; ++s) values[s] = (Word)P::initial((uint32_t)setup.rank, s);
+        uint32_t rank = (uint32_t)setup.rank, semaphores = P::semaphores, blocks = P::blocks;
+        Word *const words = (Word *)setup.memory.sync, values[P::semaphores + 1];
+        for (uint32_t s = 0; s < semaphores; ++s) values[s] = (Word)P::initial(rank, s);
+        LaunchCount launches[P::blocks + 1] = {};
+        for (uint32_t b = 0; b < blocks; ++b) launches[b].number = (uint32_t)(CCL_FIRST_LAUNCH) - 1;
         Writer writer;
         if (!load_kernels(setup.packet)) return false;
-        writer.clear(setup.memory.sync, sync_bytes());
+        writer.clear(words, sync_bytes());
         writer.clear(setup.memory.scratch, scratch_bytes(setup.message_bytes));
-        if (semaphores > 0) writer.write((Word *)setup.memory.sync + Words<P>::released, values, semaphores * sizeof(Word));
+        writer.write(words + Words<P>::released, values, semaphores * sizeof(Word));
+        writer.write(words + Words<P>::launches, launches, blocks * sizeof(LaunchCount));
+        [[maybe_unused]] Word peers[P::ranks / 64 + 1] = {};
+        if constexpr (P::packets) {
+            for (uint32_t r = 0; r < P::ranks; ++r)
+                if (r != rank && P::reached(rank, r)) peers[r / 64] |= (Word)1 << r % 64;
+            writer.write(words + Words<P>::peers, peers, (P::ranks + 63) / 64 * sizeof(Word));
+        }
         return writer.done();
     }
     ccl_status prepare(const ccl_setup &setup, bool is_new) {
