@@ -168,7 +168,9 @@ impl<'p> Checker<'p> {
         let runs = !diagnostics.iter().any(is_error);
         // The sizes that a plan serves matter only if it runs.
         diagnostics.extend(sizes.into_iter().filter(|report| runs || is_error(report)));
-        diagnostics.extend(constraints::note(self.program).filter(|_| runs));
+        if runs {
+            diagnostics.extend(constraints::note(self.program));
+        }
         let diagnostics =
             calls::told(&self.program.origins, findings::unaccepted(self.program, diagnostics));
         Outcome { min_message_size, max_message_size, diagnostics }

@@ -239,19 +239,19 @@ fn never_in_place(name: &str) -> Diagnostic {
 fn misfit(program: &ir::Program) -> Diagnostic {
     let (name, ranks) = (&program.collective.name, program.ranks.len());
     let (least, most) = (program.message_chunks(), program.most_message_chunks());
-    let report = match least == most {
-        true => Diagnostic::without_place(
-            Code::N0901,
-            format!(
-                "no `{name}` of {ranks} ranks has buffers of these sizes: what the outputs hold is not checked"
-            ),
-        ),
-        false => Diagnostic::without_place(
-            Code::W0802,
-            format!("the ranks of this `{name}` disagree about the number of chunks: it serves no message"),
-        )
-        .note("each divides the same bytes by the chunks that it has, so that chunks of one rank are larger than those of another; what the outputs hold is not checked")
-        .help(format!("give all ranks {most} chunks of `{}`", program.collective.message().word())),
+    let report = if least == most {
+        let message = format!(
+            "no `{name}` of {ranks} ranks has buffers of these sizes: what the outputs hold is not checked"
+        );
+        Diagnostic::without_place(Code::N0901, message)
+    } else {
+        let message = format!(
+            "the ranks of this `{name}` disagree about the number of chunks: it serves no message"
+        );
+        let buffer = program.collective.message().word();
+        Diagnostic::without_place(Code::W0802, message)
+            .note("each divides the same bytes by the chunks that it has, so that chunks of one rank are larger than those of another; what the outputs hold is not checked")
+            .help(format!("give all ranks {most} chunks of `{buffer}`"))
     };
     let sizes = |rank: &ir::Rank| (rank.input_chunks, rank.output_chunks);
     let first = program.ranks.iter().next().map(sizes);

@@ -194,9 +194,11 @@ impl<'a> Eval<'_, 'a> {
         let reach = int(program.ranks_per_domain, &self.frame).unwrap_or(width);
         // If all ranks are in one domain, it may reach beyond them.
         let whole = reach >= ranks || reach >= 1 && (reach % width == 0 || width % reach == 0);
-        match u32::try_from(reach).ok().filter(|_| whole) {
-            Some(ranks_per_domain) => Ok(Shape { ranks, ranks_per_node: width, ranks_per_domain }),
-            None => {
+        match u32::try_from(reach) {
+            Ok(ranks_per_domain) if whole => {
+                Ok(Shape { ranks, ranks_per_node: width, ranks_per_domain })
+            }
+            Ok(_) | Err(_) => {
                 let report = bad_domains(span(program, program.ranks_per_domain), width, reach);
                 Err(self.fail_at(String::new(), report))
             }

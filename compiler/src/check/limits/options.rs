@@ -39,12 +39,13 @@ pub(super) fn program(findings: &mut Findings<'_>) {
 /// elsewhere may state any.
 fn largest_is_even(findings: &Findings<'_>) -> bool {
     let options = &findings.program.options;
-    let largest = options.max_message_size.filter(|_| findings.terms == Terms::Plan);
+    let Some(largest) = options.max_message_size else { return true };
     let packets = options.protocol == ir::Protocol::Ll && !options.reuse_resources;
-    largest.filter(|_| packets).is_none_or(|bytes| {
-        let mut ranks = findings.program.ranks.iter();
-        ranks.all(|rank| ScratchChunks::of(rank).half_is_aligned(options, bytes))
-    })
+    if !packets || findings.terms == Terms::Source {
+        return true;
+    }
+    let mut ranks = findings.program.ranks.iter();
+    ranks.all(|rank| ScratchChunks::of(rank).half_is_aligned(options, largest))
 }
 
 pub(super) fn rank(findings: &mut Findings<'_>, id: ir::RankId, rank: &ir::Rank) {

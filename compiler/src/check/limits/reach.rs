@@ -21,32 +21,39 @@ pub enum Mapping {
     Communicator,
 }
 
+/// A channel that leads from one domain to another.
+#[derive(Clone, Copy)]
+struct Leaving<'p> {
+    program: &'p ir::Program,
+    channel: &'p ir::Channel,
+    from: ir::RankId,
+    to: ir::RankId,
+}
+
 /// The warnings about a program's channels.
 pub(super) fn program(findings: &mut Findings<'_>, mapping: Mapping) {
-    let program = findings.program;
-    for (id, rank) in program.ranks.entries() {
+    let (program, terms) = (findings.program, findings.terms);
+    // Channels of one declaration are one finding; a plan has no declarations, and all of its channels are.
+    let group = match terms {
+        Terms::Source => Group::Place,
+        Terms::Plan => Group::Program,
+    };
+    for (from, rank) in program.ranks.entries() {
         for channel in &rank.channels {
-            let Some(other) = beyond(program, id, channel) else { continue };
-            let site = Site { rank: id, block: None, origin: channel.origin };
-            let rule = (Code::W0801, "channel", group(findings.terms));
-            let terms = findings.terms;
-            findings.add(rule, site, 0, || leaves(program, (id, other), channel, (mapping, terms)));
+            let Some(to) = beyond(program, from, channel) else { continue };
+            let site = Site { rank: from, block: None, origin: channel.origin };
+            let leaving = Leaving { program, channel, from, to };
+            findings.add((Code::W0801, "channel", group), site, 0, || {
+                leaving.report(mapping).help(leaving.way_out(terms))
+            });
         }
     }
 }
 
-/// Channels of one declaration are one finding; a plan declares none, and all of its channels are.
-fn group(terms: Terms) -> Group {
-    match terms {
-        Terms::Source => Group::Place,
-        Terms::Plan => Group::Program,
-    }
-}
-
 /// A rank of another domain to which a channel leads over mapped memory.
-fn beyond(program: &ir::Program, id: ir::RankId, channel: &ir::Channel) -> Option<ir::RankId> {
+fn beyond(program: &ir::Program, from: ir::RankId, channel: &ir::Channel) -> Option<ir::RankId> {
     let domain = |rank: ir::RankId| rank.0 / program.ranks_per_domain.max(1);
-    let is_other = |rank: &ir::RankId| domain(*rank) != domain(id);
+    let is_other = |rank: &ir::RankId| domain(*rank) != domain(from);
     match &channel.link {
         ir::Link::Memory(peer) => Some(*peer).filter(is_other),
         ir::Link::Switch(group) => group.ranks.iter().copied().find(is_other),
@@ -54,42 +61,49 @@ fn beyond(program: &ir::Program, id: ir::RankId, channel: &ir::Channel) -> Optio
     }
 }
 
-fn leaves(
-    program: &ir::Program,
-    (from, to): (ir::RankId, ir::RankId),
-    channel: &ir::Channel,
-    (mapping, terms): (Mapping, Terms),
-) -> Diagnostic {
-    let is_node = program.ranks_per_domain == program.ranks_per_node;
-    let word = if is_node { "node" } else { "domain" };
-    let located = |rank: ir::RankId| {
-        format!("rank {} on {word} {}", rank.0, rank.0 / program.ranks_per_domain.max(1))
-    };
-    let (from, to) = (located(from), located(to));
-    let message = match channel.kind() {
-        ir::ChannelKind::Switch => {
+impl Leaving<'_> {
+    /// What ranks that reach each other's memory are called.
+    fn domain(self) -> &'static str {
+        let is_node = self.program.ranks_per_domain == self.program.ranks_per_node;
+        if is_node { "node" } else { "domain" }
+    }
+
+    fn report(self, mapping: Mapping) -> Diagnostic {
+        let word = self.domain();
+        let located = |rank: ir::RankId| {
+            let number = rank.0 / self.program.ranks_per_domain.max(1);
+            format!("rank {} of {word} {number}", rank.0)
+        };
+        let (from, to) = (located(self.from), located(self.to));
+        let is_switch = self.channel.kind() == ir::ChannelKind::Switch;
+        let message = if is_switch {
             format!("this switch channel joins ranks of several {word}s: {from} and {to}")
-        }
-        ir::ChannelKind::Memory | ir::ChannelKind::Port => {
+        } else if mapping == Mapping::Communicator {
+            format!("this channel leaves its {word}: it leads from {from} to {to}")
+        } else {
             format!("this memory channel leaves its {word}: it leads from {from} to {to}")
+        };
+        let report = Diagnostic::without_place(Code::W0801, message).note(why(mapping));
+        report.help(if mapping == Mapping::Communicator {
+            "build a plan, or kernels for NVSHMEM, whose ports reach other nodes".to_owned()
+        } else if is_switch {
+            format!("use a switch within each {word}, and ports between the {word}s")
+        } else {
+            format!("lead to other {word}s over ports: `port(..)`")
+        })
+    }
+
+    /// How to say that there is more mapped memory.
+    fn way_out(self, terms: Terms) -> &'static str {
+        match terms {
+            Terms::Source => {
+                "or, if NVLink connects ranks of several nodes, say how many: with a parameter such as `ranks_per_domain: int = ranks`"
+            }
+            Terms::Plan => {
+                "or, if NVLink connects ranks of several nodes, say how many: `--ranks-per-domain`"
+            }
         }
-    };
-    let report = Diagnostic::without_place(Code::W0801, message).note(why(mapping));
-    let report = match (mapping, channel.kind()) {
-        (Mapping::Communicator, _) => {
-            report.help("build a plan or kernels for NVSHMEM, whose ports reach other nodes")
-        }
-        (_, ir::ChannelKind::Switch) => {
-            report.help(format!("use a switch within each {word}, and ports between the {word}s"))
-        }
-        (_, ir::ChannelKind::Memory | ir::ChannelKind::Port) => {
-            report.help(format!("lead to other {word}s over ports: `port(..)`"))
-        }
-    };
-    report.help(match terms {
-        Terms::Source => "or, if NVLink connects ranks of several nodes, say how many: with a parameter such as `ranks_per_domain: int = ranks`",
-        Terms::Plan => "or, if NVLink connects ranks of several nodes, say how many: `--ranks-per-domain`",
-    })
+    }
 }
 
 fn why(mapping: Mapping) -> &'static str {

@@ -256,7 +256,9 @@ impl Bounds {
     /// The report where messages have a bound and nobody has set an upper end. For a program from source the compiler sets
     /// it, and a note says so where another program would have none. A plan that was read says that it serves any size.
     fn bound_note(&self, program: &ir::Program, terms: Terms, largest: u64) -> Option<Diagnostic> {
-        self.least.filter(|_| program.options.max_message_size.is_none())?;
+        if self.least.is_none() || program.options.max_message_size.is_some() {
+            return None;
+        }
         let reason = self.reason();
         let report = match (reason, terms) {
             (_, Terms::Plan) => endless(terms, largest, reason),
@@ -279,7 +281,10 @@ impl Bounds {
         range: Range,
     ) -> Option<Diagnostic> {
         let options = &program.options;
-        let chunks = self.widest.filter(|_| self.packets_end > 0)?;
+        if self.packets_end == 0 {
+            return None;
+        }
+        let chunks = self.widest?;
         let Range { min, max, unit } = range;
         // The executor compares what the largest rank has of a message with the end of the range.
         let (least, most) = (u64::from(self.compared?.max(1)), u64::from(self.most_compared));

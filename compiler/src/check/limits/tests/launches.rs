@@ -89,7 +89,7 @@ fn channels_of_a_plan_that_leave_their_node() {
     assert_eq!(code, Code::W0801);
     assert_eq!(
         message,
-        "this memory channel leaves its node: it leads from rank 0 on node 0 to rank 1 on node 1"
+        "this memory channel leaves its node: it leads from rank 0 of node 0 to rank 1 of node 1"
     );
     let report = outcome_of(&nodes(1)).diagnostics.remove(0);
     assert!(report.notes.contains(&"the same on 1 other rank".to_owned()), "{:?}", report.notes);
