@@ -48,3 +48,25 @@ fn whoever_verifies_a_plan_says_how_ranks_are_grouped() {
     says(&said, &["warning[W0801]", "from rank 0 of domain 0 to rank 2 of domain 1"]);
     ends(folder.cclc("verify a.json --ranks-per-domain 0"), 2);
 }
+
+/// The executor halves what it rounds to the alignment: 24 chunks make that even for an alignment of three packets.
+#[test]
+fn the_second_half_of_scratch_begins_with_a_packet() {
+    let case =
+        manifest("tests/cases/limits/halves_of_scratch_with_an_alignment_of_three_packets.ccl");
+    let folder = Folder::with("a.ccl", &fs::read_to_string(case).unwrap());
+    ends(folder.cclc("build a.ccl -o a.json"), 0);
+    assert!(!ends(folder.cclc("verify a.json"), 0).stderr.contains("E0810"));
+    for size in ["", "--chunk-bytes 48", "--chunk-bytes 144", "--chunk-bytes 49104"] {
+        let listed = ends(folder.cclc(&format!("list a.json --rank 0 {size}")), 0).stdout;
+        says(&listed, &["scratch 24 "]);
+        let mut words = listed.split_whitespace().skip_while(|word| *word != "scratch_alloc");
+        let bytes: u64 = words.nth(1).unwrap().parse().unwrap();
+        assert!(bytes > 0 && (bytes / 2).is_multiple_of(16), "{size}: {bytes}");
+    }
+    // As its own author might have written it, and as other tools do.
+    let plan = folder.read("a.json").replace("\"scratch_chunks\":24", "\"scratch_chunks\":1");
+    folder.write("b.json", &plan);
+    let said = ends(folder.cclc("verify b.json"), 0).stderr;
+    says(&said, &["warning[E0810]", "with 1 chunk,", "a multiple of 24"]);
+}

@@ -97,8 +97,9 @@ fn uneven_scratch(one: u32, other: u32) -> Diagnostic {
 }
 
 fn odd_halves(chunks: u32, multiple: u32) -> Diagnostic {
+    let s = if chunks == 1 { "" } else { "s" };
     let message = format!(
-        "with {chunks} chunks, the second half of scratch may begin in the middle of a packet"
+        "with {chunks} chunk{s}, the second half of scratch may begin in the middle of a packet"
     );
     let report = Diagnostic::without_place(Code::E0810, message)
         .note("MSCCL++'s executor divides the allocation of the input by its chunks, and does not round to the 16 bytes of a packet")
