@@ -115,6 +115,15 @@ impl Kernels {
     pub fn program(&self) -> &ir::Program {
         &self.program
     }
+
+    /// What maps the memory of other ranks; none where whoever creates the kernels has to map it all, by any means.
+    fn mapping(&self) -> Option<limits::Mapping> {
+        match (self.network, self.is_native) {
+            (_, true) => Some(limits::Mapping::Communicator),
+            (Network::Nvshmem, false) => Some(limits::Mapping::Nvshmem),
+            (Network::Mapped, false) => None,
+        }
+    }
 }
 
 /// From a resolved program to the final form of its operations, checked twice:
@@ -367,6 +376,9 @@ pub fn kernel_limits(kernels: &Kernels, target: Target) -> Vec<Diagnostic> {
 /// The same, of the program with all its copies.
 fn exceeded(kernels: &Kernels, program: &ir::Program, target: Target) -> Vec<Diagnostic> {
     let mut found = target.graded(cuda::limits::check(program, kernels.network, target.sms));
+    found.extend(
+        kernels.mapping().into_iter().flat_map(|mapping| limits::unmapped(program, mapping)),
+    );
     found.extend(cuda::mscclpp::lacking(program).filter(|_| kernels.is_native));
     found
 }
@@ -436,7 +448,7 @@ fn judged(
     let Some(mut program) = program.filter(|_| !has_errors(&diagnostics)) else {
         return (None, diagnostics);
     };
-    known.shared.mark(&mut program);
+    known.mark(&mut program);
     let mut found = Vec::new();
     match contract::add(&mut program, known, interrupt) {
         Ok(open) => {

@@ -14,6 +14,7 @@ pub mod parts;
 pub mod print;
 pub mod region;
 pub mod run;
+pub mod scratch;
 pub mod sharing;
 pub mod threads;
 pub(crate) mod weave;
@@ -32,7 +33,7 @@ pub use op::{
     count_ops,
 };
 pub use options::{MOST_OPS, MOST_THREADS, Options, Protocol, Replication};
-pub use origin::{Binding, BindingId, Origin, OriginId, Origins};
+pub use origin::{Accepted, Binding, BindingId, Origin, OriginId, Origins};
 pub use region::Region;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -71,6 +72,8 @@ pub struct Program {
     pub ranks: Table<RankId, Rank>,
     /// How many ranks share a node.
     pub ranks_per_node: u32,
+    /// How many ranks reach each other's memory: those of a node, unless the program says otherwise.
+    pub ranks_per_domain: u32,
     /// Where every operation and declaration comes from.
     pub origins: Origins,
     /// Whether the threads of a block meet between any two operations without an explicit `sync`.

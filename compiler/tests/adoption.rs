@@ -32,6 +32,23 @@ fn a_manifest_says_what_a_runtime_chooses_a_plan_by() {
     assert_eq!((&entry["world_size"], &entry["ranks_per_node"]), (&2.into(), &2.into()));
     assert_eq!((&entry["path"], &entry["proved"]), (&"out/p.json".into(), &true.into()));
     assert_eq!((&entry["tags"]["low"], &entry["any_size"]), (&1.into(), &true.into()));
+    assert_eq!(entry["constraints"], serde_json::json!(["one-stream"]));
+}
+
+/// A note says the same once; whoever launches the plan reads it in the manifest.
+#[test]
+fn a_manifest_says_what_launches_must_not_do() {
+    let case = manifest("tests/cases/limits/a_packet_plan_in_a_graph.ccl");
+    let folder = Folder::with("a.ccl", &fs::read_to_string(case).unwrap());
+    let said = ends(folder.cclc("build a.ccl -o p.json --emit plan,manifest"), 0).stderr;
+    says(&said, &["note[N0802]", "CUDA graph"]);
+    assert_eq!(said.matches("N0802").count(), 1, "{said}");
+    let manifest: Value = serde_json::from_str(&folder.read("p.manifest.json")).unwrap();
+    let constraints = &manifest["plans"][0]["constraints"];
+    let words = ["no-graph-replay", "shares-launch-parity", "one-stream"];
+    assert_eq!(*constraints, serde_json::json!(words));
+    says(&ends(folder.cclc("verify p.json"), 0).stderr, &["note[N0802]", "CUDA graph"]);
+    assert!(!ends(folder.cclc("build a.ccl --emit cuda -o p.cu"), 0).stderr.contains("N0802"));
 }
 
 /// A manifest must name files that can be found again, so a plan on standard output is refused.

@@ -20,6 +20,8 @@ mod needless;
 mod plans;
 #[path = "cli/run.rs"]
 mod running;
+#[path = "cli/served.rs"]
+mod served;
 #[path = "cli/watch.rs"]
 mod watch;
 

@@ -12,7 +12,7 @@ use compiler::diagnostic::Code;
 
 /// Codes that no program text can cause: they concern files, plans and time.
 fn needs_no_program(code: Code) -> bool {
-    code.id().get(1..3) == Some("09")
+    code.id().get(1..3) == Some("09") || code == Code::W0802
 }
 
 #[test]

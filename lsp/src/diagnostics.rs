@@ -351,6 +351,7 @@ fn finding(
 fn for_editors(help: &str) -> String {
     help.replace("--max-operations", "the editor's setting `ccl.maxOperations`")
         .replace("`-D ranks_per_node=..`", "`// ccl: ranks_per_node=..` above the program")
+        .replace("`-D ranks_per_domain=..`", "`// ccl: ranks_per_domain=..` above the program")
         .replace("`-D ", "`// ccl: ")
         .replace("=VALUE`", "=value` above the program")
 }

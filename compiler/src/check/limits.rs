@@ -10,15 +10,19 @@
 //!   does not store, a `get` between different offsets, packets put over a port, and so on; pipelines that it would run
 //!   past their end; operations that break under `reuse_resources` and `double_scratch`.
 //! * `sizes`: message sizes beyond 32-bit offsets, scratch, and 65,535 windows of a pipeline.
+//! * `reach`: memory and switch channels that leave a node.
+//! * `constraints`: what whoever launches the plan must not do.
 //! * `options`: alignments that are no multiple of 16 bytes, ranks without input, output or blocks, ports beyond the
 //!   eighth rank of a node.
 //!
 //! One mistake is one report, however many ranks and blocks repeat it: see `findings`.
 
 mod blocks;
+mod constraints;
 mod findings;
 mod operations;
 mod options;
+mod reach;
 mod sizes;
 mod terms;
 #[cfg(test)]
@@ -31,6 +35,8 @@ pub use blocks::{
     BUFFERS_OF_OPERATION, CHANNELS_OF_BLOCK, CHANNELS_OF_OPERATION, REMOTE_BUFFERS,
     SEMAPHORES_OF_OPERATION,
 };
+pub use constraints::{Constraint, constraints};
+pub use reach::Mapping;
 use std::borrow::Cow;
 
 /// What differs between machines.
@@ -119,6 +125,14 @@ pub fn in_transfers(program: &ir::Program) -> Vec<Diagnostic> {
     calls::told(&program.origins, found)
 }
 
+/// The channels of kernels that lead where no memory is mapped.
+#[must_use]
+pub fn unmapped(program: &ir::Program, mapping: Mapping) -> Vec<Diagnostic> {
+    let mut findings = findings::Findings::new(program);
+    reach::program(&mut findings, mapping);
+    calls::told(&program.origins, findings.finish())
+}
+
 /// [`outcome`] for a caller that has one rank at a time: give it every rank, in order.
 pub struct Checker<'p> {
     program: &'p ir::Program,
@@ -133,6 +147,7 @@ impl<'p> Checker<'p> {
     pub fn new(program: &'p ir::Program, settings: Limits) -> Checker<'p> {
         let mut findings = findings::Findings::new(program);
         options::program(&mut findings);
+        reach::program(&mut findings, Mapping::Executor);
         Checker { program, settings, findings, bounds: sizes::Bounds::new(program) }
     }
 
@@ -153,7 +168,11 @@ impl<'p> Checker<'p> {
         let runs = !diagnostics.iter().any(is_error);
         // The sizes that a plan serves matter only if it runs.
         diagnostics.extend(sizes.into_iter().filter(|report| runs || is_error(report)));
-        let diagnostics = calls::told(&self.program.origins, diagnostics);
+        if runs {
+            diagnostics.extend(constraints::note(self.program));
+        }
+        let diagnostics =
+            calls::told(&self.program.origins, findings::unaccepted(self.program, diagnostics));
         Outcome { min_message_size, max_message_size, diagnostics }
     }
 }

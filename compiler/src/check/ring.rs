@@ -187,6 +187,7 @@ impl Unrolled {
             options: program.options.clone(),
             ranks: ranks.into(),
             ranks_per_node: program.ranks_per_node,
+            ranks_per_domain: program.ranks_per_domain,
             origins: program.origins.clone(),
             joins: program.joins,
             flush_waits: program.flush_waits,

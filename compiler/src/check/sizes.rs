@@ -78,7 +78,7 @@ impl Sizes {
     /// The report about a write that may come too early and for which that is not accepted: of the first rank that has one.
     pub(super) fn report(&self, program: &Program, unit: u64) -> Option<Diagnostic> {
         let Sizes::Several(Some(across)) = self else { return None };
-        let accepted = |second: &Use| program.origins.is_of_one_size(second.origin);
+        let accepted = |second: &Use| program.origins.accepts(Code::W0503.id(), second.origin);
         let open = across.conflicts().filter(|(_, second)| !accepted(second));
         let place = |one: &Use| program.origins.place(one.origin);
         let order = |(first, second): &(Use, Use)| {

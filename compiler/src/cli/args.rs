@@ -260,6 +260,12 @@ pub(crate) struct Verify {
     /// Set a parameter of the plan's collective that does not follow from the sizes of its buffers: `root=3`
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
+    /// How many ranks share a node [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) ranks_per_node: Option<u32>,
+    /// How many ranks reach each other's memory, over NVLink between nodes, say [default: those of a node]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) ranks_per_domain: Option<u32>,
     /// Thread blocks that the GPU runs at once
     #[arg(long, value_name = "N", default_value_t = 132)]
     pub(crate) sms: u32,

@@ -112,7 +112,7 @@ impl Sweep {
 pub(crate) enum Skipped {
     /// A `require` refused it.
     Refused,
-    /// Its values exclude each other: `ranks_per_node` does not divide `ranks`, or a parameter is no rank.
+    /// Its values exclude each other: `ranks_per_node` does not divide `ranks`, nodes and domains overlap, or a parameter is no rank.
     Impossible,
 }
 

@@ -19,7 +19,13 @@ use std::path::Path;
 pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Failure> {
     let target = Target { sms: verify.sms, worst: Severity::Error };
     let given = settings::arguments(reporter, &verify.define)?;
-    let known = Known { given, shared: reporter.shared(), ..Known::default() };
+    let known = Known {
+        given,
+        shared: reporter.shared(),
+        ranks_per_node: verify.ranks_per_node,
+        ranks_per_domain: verify.ranks_per_domain,
+        ..Known::default()
+    };
     for path in &verify.plans {
         match files::plan(&mut reporter.sources, path, reporter.limits.plan_bytes()) {
             Ok(file) => {

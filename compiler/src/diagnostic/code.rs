@@ -142,12 +142,16 @@ catalogue! {
     W0501: "a check that was not run",
     W0502: "an order that is not proved",
     W0503: "launches of different sizes that overlap",
+    W0801: "a channel that leaves its node",
+    W0802: "sizes that a plan says it serves and cannot",
     W0901: "an unusable map",
 
     N0301: "message sizes rounded",
     N0501: "synchronization that nothing needs",
     N0502: "synchronization that could be relaxed",
     N0801: "bounded message sizes",
+    N0802: "what launches of a plan must not do",
+    N0803: "scratch for messages that are never sent",
     N0901: "a result that is not checked",
     N0902: "a parameter that a plan leaves open",
 }

@@ -3,6 +3,7 @@
 //! In: a plan's program, and the arguments of the collective that are already known. Out: the program with what its
 //! collective promises and, in place, how its buffers share memory; and the arguments that were chosen among several.
 //! * N0901: nothing can be promised.
+//! * W0802: the same, since the ranks disagree about the number of chunks.
 //! * E0314: what the user says about an argument does not fit the plan.
 //! * N0902: the promise is kept for an argument that only the outputs determine.
 
@@ -34,6 +35,10 @@ pub struct Known {
     pub hints: Vec<(String, Expr)>,
     /// Which channels and semaphores several blocks may use.
     pub shared: Shared,
+    /// How many ranks share a node; all, unless the user says otherwise.
+    pub ranks_per_node: Option<u32>,
+    /// How many ranks reach each other's memory; those of a node, unless the user says otherwise.
+    pub ranks_per_domain: Option<u32>,
 }
 
 /// Channels and semaphores that several blocks may use, as `#[allow(shared)]` says in source.
@@ -65,6 +70,15 @@ impl Shared {
 }
 
 impl Known {
+    /// Marks what is known in a plan's program: what is shared, and how ranks are grouped.
+    pub(super) fn mark(&self, program: &mut ir::Program) {
+        self.shared.mark(program);
+        if let Some(ranks) = self.ranks_per_node {
+            program.ranks_per_node = ranks.max(1);
+        }
+        program.ranks_per_domain = self.ranks_per_domain.unwrap_or(program.ranks_per_node).max(1);
+    }
+
     /// Takes the arguments in a plan's map as hints, and takes over what its author accepts.
     #[must_use]
     pub fn with_map(self, map: &Map) -> Known {
@@ -220,11 +234,25 @@ fn never_in_place(name: &str) -> Diagnostic {
     Diagnostic::without_place(Code::N0901, message)
 }
 
+/// Reports that no arguments give a plan's buffers their sizes. Whoever calls a collective without a table of sizes passes
+/// as much on every rank that takes part.
 fn misfit(program: &ir::Program) -> Diagnostic {
     let (name, ranks) = (&program.collective.name, program.ranks.len());
-    let message = format!(
-        "no `{name}` of {ranks} ranks has buffers of these sizes: what the outputs hold is not checked"
-    );
+    let (least, most) = (program.message_chunks(), program.most_message_chunks());
+    let report = if least == most {
+        let message = format!(
+            "no `{name}` of {ranks} ranks has buffers of these sizes: what the outputs hold is not checked"
+        );
+        Diagnostic::without_place(Code::N0901, message)
+    } else {
+        let message = format!(
+            "the ranks of this `{name}` disagree about the number of chunks: it serves no message"
+        );
+        let buffer = program.collective.message().word();
+        Diagnostic::without_place(Code::W0802, message)
+            .note("each divides the same bytes by the chunks that it has, so that chunks of one rank are larger than those of another; what the outputs hold is not checked")
+            .help(format!("give all ranks {most} chunks of `{buffer}`"))
+    };
     let sizes = |rank: &ir::Rank| (rank.input_chunks, rank.output_chunks);
     let first = program.ranks.iter().next().map(sizes);
     let other = program.ranks.entries().find(|(_, rank)| Some(sizes(rank)) != first);
@@ -232,7 +260,7 @@ fn misfit(program: &ir::Program) -> Diagnostic {
         .map(|sizes| (0, sizes))
         .into_iter()
         .chain(other.map(|(id, rank)| (id.0, sizes(rank))));
-    shown.fold(Diagnostic::without_place(Code::N0901, message), |report, (id, (input, output))| {
+    shown.fold(report, |report, (id, (input, output))| {
         report.note(format!(
             "rank {id} has {} of input and {} of output",
             chunks(input),

@@ -39,7 +39,7 @@ pub(super) fn share(program: &mut ir::Program, why: &mut Diagnostic) -> Sharing 
             (_, _) => sharing = Sharing::Somewhere,
         }
     }
-    if why.code == Code::N0901 {
+    if matches!(why.code, Code::N0901 | Code::W0802) {
         why.notes.extend(sharing.told().map(str::to_owned));
     }
     sharing

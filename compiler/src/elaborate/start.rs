@@ -21,6 +21,8 @@ const MAX_RANKS: i64 = 1 << 16;
 pub(super) struct Start<'a> {
     /// The program and the shape of the machine.
     pub(super) world: World<'a>,
+    /// How many ranks reach each other's memory.
+    ranks_per_domain: u32,
     /// The program's frame with its parameters set.
     pub(super) frame: Vec<Value>,
     /// All options.
@@ -43,7 +45,7 @@ pub(super) fn start<'a>(
     let own = Rc::new(Declared::new(program));
     let mut eval = new_eval(world, shared, None, frame, own);
     let changed = eval.parameters(settings).ok()?;
-    let (ranks, ranks_per_node) = eval.shape().ok()?;
+    let Shape { ranks, ranks_per_node, ranks_per_domain } = eval.shape().ok()?;
     eval.world = World { ranks, ranks_per_node, ..world };
     eval.shared.forget_results();
     eval.check_ranks().ok()?;
@@ -52,14 +54,28 @@ pub(super) fn start<'a>(
     let collective = program.collective.as_ref()?;
     let (world, frame) = (eval.world, std::mem::take(&mut eval.frame));
     let in_place = first_in_place(world, shared, &frame, collective).ok()?;
-    (!shared.reports.has_errors()).then_some(Start { world, frame, options, collective, in_place })
+    (!shared.reports.has_errors()).then_some(Start {
+        world,
+        ranks_per_domain,
+        frame,
+        options,
+        collective,
+        in_place,
+    })
+}
+
+/// How ranks are grouped.
+struct Shape {
+    ranks: i64,
+    ranks_per_node: i64,
+    ranks_per_domain: u32,
 }
 
 impl Start<'_> {
-    /// The places in which attributes accept W0503.
-    fn of_one_size(&self) -> Arc<[Span]> {
+    /// The warnings and notes that attributes accept.
+    fn accepted(&self) -> Arc<[ir::Accepted]> {
         let accepted = self.world.unit.accepted.iter();
-        accepted.filter(|one| one.code == Code::W0503).map(|one| one.span).collect()
+        accepted.map(|one| ir::Accepted { code: one.code.id(), span: one.span }).collect()
     }
 
     /// The concrete program without its ranks.
@@ -76,6 +92,7 @@ impl Start<'_> {
             options: self.options.clone(),
             ranks: Vec::new().into(),
             ranks_per_node: self.world.ranks_per_node as u32,
+            ranks_per_domain: self.ranks_per_domain,
             origins: ir::Origins {
                 procedures: self
                     .world
@@ -85,7 +102,7 @@ impl Start<'_> {
                     .map(|row| row.name.as_str().into())
                     .collect(),
                 library: self.world.unit.library.clone(),
-                of_one_size: self.of_one_size(),
+                accepted: self.accepted(),
                 ..ir::Origins::default()
             },
             joins: ir::Joins::Implied,
@@ -156,8 +173,8 @@ impl<'a> Eval<'_, 'a> {
         }
     }
 
-    /// The number of ranks, and the number of ranks per node.
-    fn shape(&mut self) -> Evaluated<(i64, i64)> {
+    /// The number of ranks, those of a node, and those that reach each other's memory.
+    fn shape(&mut self) -> Evaluated<Shape> {
         let program = self.world.program;
         let int = |local: Option<LocalId>, frame: &[Value]| match local
             .and_then(|local| frame.get(local.index()))
@@ -170,12 +187,21 @@ impl<'a> Eval<'_, 'a> {
             return Err(self.fail_at(String::new(), bad_ranks(span(program, program.ranks), ranks)));
         }
         let width = int(program.ranks_per_node, &self.frame).unwrap_or(ranks);
-        match width >= 1 && ranks % width == 0 {
-            true => Ok((ranks, width)),
-            false => Err(self.fail_at(
-                String::new(),
-                bad_nodes(span(program, program.ranks_per_node), ranks, width),
-            )),
+        if width < 1 || ranks % width != 0 {
+            let report = bad_nodes(span(program, program.ranks_per_node), ranks, width);
+            return Err(self.fail_at(String::new(), report));
+        }
+        let reach = int(program.ranks_per_domain, &self.frame).unwrap_or(width);
+        // If all ranks are in one domain, it may reach beyond them.
+        let whole = reach >= ranks || reach >= 1 && (reach % width == 0 || width % reach == 0);
+        match u32::try_from(reach) {
+            Ok(ranks_per_domain) if whole => {
+                Ok(Shape { ranks, ranks_per_node: width, ranks_per_domain })
+            }
+            Ok(_) | Err(_) => {
+                let report = bad_domains(span(program, program.ranks_per_domain), width, reach);
+                Err(self.fail_at(String::new(), report))
+            }
         }
     }
 
@@ -256,6 +282,13 @@ fn bad_nodes(span: Span, ranks: i64, width: i64) -> Diagnostic {
         format!("{ranks} ranks cannot be split into nodes of {width}: `ranks_per_node` must divide `ranks`"),
     )
     .help("set it with `-D ranks_per_node=..`")
+}
+
+fn bad_domains(span: Span, width: i64, reach: i64) -> Diagnostic {
+    let message = format!(
+        "domains of {reach} ranks and nodes of {width} overlap: `ranks_per_domain` must be a multiple of `ranks_per_node`, or divide it"
+    );
+    Diagnostic::new(Code::E0314, span, message).help("set it with `-D ranks_per_domain=..`")
 }
 
 fn no_rank(span: Span, name: &str, rank: i64, ranks: i64) -> Diagnostic {

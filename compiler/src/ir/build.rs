@@ -28,6 +28,7 @@ pub(crate) fn program(ranks: u32, input: u32, output: u32, scratch: u32) -> Prog
         options: Options { name: "test".into(), ..Options::default() },
         ranks: (0..ranks).map(|_| rank.clone()).collect(),
         ranks_per_node: ranks,
+        ranks_per_domain: ranks,
         origins: Origins {
             rows: vec![Origin { place, binding: None }].into(),
             ..Origins::default()

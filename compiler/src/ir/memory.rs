@@ -4,8 +4,8 @@
 //! lies on every rank of its group. Packets take up twice the space of their payload, from twice the offset on.
 
 use super::{
-    Alias, Buffer, Channel, ChannelKind, Link, Operand, Program, Protocol, Rank, RankId, Slice,
-    Transfer, Verb, Where,
+    Alias, Buffer, Channel, ChannelKind, Link, Operand, Program, Rank, RankId, Slice, Transfer,
+    Verb, Where,
 };
 use crate::table::Table;
 use smallvec::{SmallVec, smallvec};
@@ -57,22 +57,6 @@ pub fn needs_equal_scratch(program: &Program) -> bool {
     let options = &program.options;
     let mut channels = program.ranks.iter().flat_map(|rank| &rank.channels);
     options.double_scratch || options.reuse_resources || channels.any(switched)
-}
-
-/// The number of which the chunks of scratch must be a multiple, so that packets in its second half begin at a multiple
-/// of their size, however large the buffers are. `copies` of each chunk of input are still to be made.
-///
-/// That half begins after as many chunks, twice their size, as there are; and a chunk is the allocation of the input,
-/// divided by its chunks and rounded up to a byte. Allocations are multiples of some power of two.
-#[must_use]
-pub fn scratch_multiple(program: &Program, copies: u32) -> u32 {
-    /// Twice this many bytes is the size of a packet.
-    const ALIGNED: u32 = 8;
-    let options = &program.options;
-    let packets =
-        options.double_scratch && !options.reuse_resources && options.protocol == Protocol::Ll;
-    let even = |rank: &Rank| rank.input_chunks.saturating_mul(copies).is_power_of_two();
-    if packets && !program.ranks.iter().all(even) { ALIGNED } else { 1 }
 }
 
 /// The ranks on which an operand of rank `here` lies: several for the group of a switch.

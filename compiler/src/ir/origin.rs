@@ -28,8 +28,17 @@ pub struct Origins {
     pub procedures: Arc<[Arc<str>]>,
     /// The files of the library.
     pub library: Arc<BTreeSet<FileId>>,
-    /// Declarations and statements in which it is accepted that launches of different sizes overlap.
-    pub of_one_size: Arc<[Span]>,
+    /// The warnings and notes that attributes accept.
+    pub accepted: Arc<[Accepted]>,
+}
+
+/// A warning or note that an attribute accepts in a declaration or statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// Its code, as it is printed.
+    pub code: &'static str,
+    /// The declaration or statement.
+    pub span: Span,
 }
 
 /// A place with the loop values it was reached with.
@@ -102,18 +111,21 @@ impl Origins {
         std::iter::once(self.place(origin)).chain(calls).collect()
     }
 
-    /// Whether it is accepted that what comes from there overlaps with launches of another size: at its place, or at a call
-    /// that led there.
+    /// Whether a warning or note is accepted about what comes from there: at its place, or at a call that led there.
     #[must_use]
-    pub fn is_of_one_size(&self, origin: OriginId) -> bool {
-        let within = |outer: &Span, inner: Span| {
+    pub fn accepts(&self, code: &str, origin: OriginId) -> bool {
+        let accepted = |place: Place| self.accepts_at(code, place);
+        !self.accepted.is_empty() && self.places(origin).into_iter().any(accepted)
+    }
+
+    /// Whether it is accepted at this place.
+    #[must_use]
+    pub fn accepts_at(&self, code: &str, place: Place) -> bool {
+        let Place::Source(inner) = place else { return false };
+        let around = |outer: Span| {
             outer.file == inner.file && outer.start <= inner.start && inner.end <= outer.end
         };
-        let accepted = |place: Place| match place {
-            Place::Source(span) => self.of_one_size.iter().any(|outer| within(outer, span)),
-            Place::Plan(_) => false,
-        };
-        !self.of_one_size.is_empty() && self.places(origin).into_iter().any(accepted)
+        self.accepted.iter().any(|one| one.code == code && around(one.span))
     }
 
     /// The place of an origin, and the innermost calls that led there.

@@ -4,9 +4,10 @@
 //! - with two halves, or slots of fixed size, each rank computes where these begin on its peers from the size of its own
 //!   scratch; and all members of a switch's group bind as much as the first one. So all ranks get as much as the
 //!   largest;
-//! - packets in the second half must begin at a multiple of their size, see [`memory::scratch_multiple`].
+//! - packets in the second half must begin at a multiple of their size, see [`scratch_multiple`].
 
 use super::replicate;
+use crate::ir::scratch::scratch_multiple;
 use crate::ir::{Program, memory};
 
 /// Adds scratch where that is needed.
@@ -16,8 +17,9 @@ pub(super) fn scratch(mut program: Program) -> Program {
     if most == 0 || !memory::needs_equal_scratch(&program) {
         return program;
     }
-    let multiple = memory::scratch_multiple(&program, replicate::copies(&program));
-    let chunks = most.next_multiple_of(multiple);
+    let multiple = scratch_multiple(&program, replicate::copies(&program));
+    // More chunks than can be counted are no better than chunks that are not aligned, which is reported later.
+    let chunks = most.checked_next_multiple_of(multiple).unwrap_or(most);
     program.ranks.iter_mut().for_each(|rank| rank.scratch_chunks = chunks);
     program
 }

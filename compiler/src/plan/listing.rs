@@ -43,8 +43,9 @@ pub fn chunk_bytes(plan: &Plan<'_>) -> u64 {
     let alignment = u64::from(plan.buffer_alignment as u32).max(1);
     let least = plan.min_message_size.div_ceil(fewest).max(1).checked_next_multiple_of(alignment);
     let largest = plan.max_message_size / most / alignment * alignment;
+    let usual = (CHUNK_BYTES + alignment / 2) / alignment * alignment;
     match least {
-        Some(least) if least <= largest => CHUNK_BYTES.clamp(least, largest),
+        Some(least) if least <= largest => usual.clamp(least, largest),
         _ => CHUNK_BYTES,
     }
 }

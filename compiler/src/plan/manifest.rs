@@ -7,6 +7,7 @@
 //! The rule for a manifest: no two of its plans have the same name, since the executor keeps what it sets up by name;
 //! and no two fit the same request, since the runtime would take whichever it finds first.
 
+use crate::check::limits::constraints;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,9 @@ pub struct Entry {
     /// not say.
     #[serde(default)]
     pub any_size: bool,
+    /// What whoever launches the plan must not do: the words of `check::limits::Constraint`. Older manifests do not say.
+    #[serde(default)]
+    pub constraints: Vec<String>,
 }
 
 /// What is known about a plan once it is written.
@@ -92,6 +96,10 @@ impl Entry {
             tags: program.options.tags.iter().cloned().collect(),
             proved: false,
             any_size: false,
+            constraints: constraints(program)
+                .into_iter()
+                .map(|one| one.word().to_owned())
+                .collect(),
         }
     }
 

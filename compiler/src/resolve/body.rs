@@ -434,9 +434,12 @@ impl<'a> Body<'a> {
     }
 }
 
+/// The parameters that say how ranks are grouped, which the compiler reads by their names.
+pub(super) const SHAPE: [&str; 3] = ["ranks", "ranks_per_node", "ranks_per_domain"];
+
 /// Whether it is a parameter that may have the name of a builtin, and needs no use.
 fn is_interface(name: &str, bound: Bound) -> bool {
-    bound == Bound::Parameter && matches!(name, "ranks" | "ranks_per_node")
+    bound == Bound::Parameter && SHAPE.contains(&name)
 }
 
 /// An expression that was reported.

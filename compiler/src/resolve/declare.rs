@@ -4,7 +4,7 @@
 //! binders; a channel is made by `memory`, `port` or `switch`; `to` names a channel of this program.
 
 use super::attribute;
-use super::body::{Body, Bound, Level};
+use super::body::{Body, Bound, Level, SHAPE};
 use super::call::given_twice;
 use super::channel::{behind, is_wrong, member};
 use super::family::{Families, Family};
@@ -41,6 +41,7 @@ pub(super) fn program<'a>(
         position.map(LocalId::from_index)
     };
     let (ranks, ranks_per_node) = (local("ranks"), local("ranks_per_node"));
+    let ranks_per_domain = local("ranks_per_domain");
 
     let mut reports = Vec::new();
     let families = Families::collect(ast, &mut reports);
@@ -58,6 +59,7 @@ pub(super) fn program<'a>(
         parameters,
         ranks,
         ranks_per_node,
+        ranks_per_domain,
         collective: parts.implements.and_then(|(_, implements)| implements),
         options: parts.options,
         scratch: parts.scratch.into(),
@@ -146,7 +148,7 @@ impl Body<'_> {
             while let Type::List(member) = ty {
                 ty = member;
             }
-            let number = matches!(parameter.name.as_str(), "ranks" | "ranks_per_node");
+            let number = SHAPE.contains(&parameter.name.as_str());
             match ty {
                 Type::Int | Type::Rank | Type::Error if !(number && is_list) => {}
                 Type::Bool if !number => {}

@@ -280,6 +280,8 @@ pub struct Program {
     pub ranks: Option<LocalId>,
     /// The local of the parameter `ranks_per_node`, if it has one.
     pub ranks_per_node: Option<LocalId>,
+    /// The local of the parameter `ranks_per_domain`, if it has one.
+    pub ranks_per_domain: Option<LocalId>,
     /// The collective that it implements.
     pub collective: Option<Implements>,
     /// Its options, in order; each at most once.

@@ -2,8 +2,8 @@
 //! definition of each use.
 //!
 //! Rules (W0201 to W0205): these depend on the names in the source, never on what is left of the program for given
-//! parameters. Names that begin with `_`, binders, and the parameters `ranks` and `ranks_per_node` need no use. Neither
-//! does anything after `#[allow(unused)]` or `#[allow(..)]` with the warning's code.
+//! parameters. Names that begin with `_`, binders, and the parameters `ranks`, `ranks_per_node` and `ranks_per_domain`
+//! need no use. Neither does anything after `#[allow(unused)]` or `#[allow(..)]` with the warning's code.
 
 use super::body::{Body, Bound, Known};
 use super::family::{Declaration, Families};

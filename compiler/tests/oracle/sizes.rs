@@ -46,7 +46,7 @@ struct Tally {
 fn says(program: &Program) -> Option<bool> {
     let scratch = program.ranks.iter().any(|rank| rank.scratch_chunks > 0);
     let mut program = program.clone();
-    program.origins.of_one_size = Arc::default();
+    program.origins.accepted = Arc::default();
     let reports = check::check(&program, &Interrupt::default());
     let refused = |severity| severity == Severity::Error;
     let unproved = [Code::W0501, Code::W0502];

@@ -27,7 +27,7 @@ use lsp_types::{
 use std::collections::BTreeMap;
 
 /// The parameters that say on how many ranks a program runs; the compiler looks for these names.
-const INTERFACE: [&str; 2] = ["ranks", "ranks_per_node"];
+const INTERFACE: [&str; 3] = ["ranks", "ranks_per_node", "ranks_per_domain"];
 
 /// What a program says about its collective besides its parameters.
 const MODES: [&str; 2] = ["in_place", "op"];

@@ -95,7 +95,7 @@ impl<'p> Findings<'p> {
     pub(super) fn finish(self) -> Vec<Diagnostic> {
         let mut rows: Vec<Finding> = self.rows.into_values().collect();
         rows.sort_by_key(|row| row.order);
-        rows.into_iter().map(Finding::told).collect()
+        unaccepted(self.program, rows.into_iter().map(Finding::told).collect())
     }
 
     fn place(&self, site: Site<'_>) -> Option<At> {
@@ -118,6 +118,17 @@ impl<'p> Findings<'p> {
             None => diagnostic,
         }
     }
+}
+
+/// The reports that no attribute accepts, at their place or at a call that led there.
+pub(super) fn unaccepted(program: &ir::Program, mut reports: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    reports.retain(|report| {
+        let at = report.primary.as_ref().map(|label| label.at());
+        let calls = at.iter().flat_map(|at| &at.calls).map(|call| Place::Source(call.span));
+        let mut places = at.iter().map(|at| at.place).chain(calls);
+        !places.any(|place| program.origins.accepts_at(report.code.id(), place))
+    });
+    reports
 }
 
 /// The place without its rank, in a plan, where every rank's operations have places of their own.

@@ -8,6 +8,7 @@ use super::findings::{Findings, Group, Site, place_at};
 use super::terms::Terms;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::ir;
+use crate::ir::scratch::ScratchChunks;
 
 /// The executor moves data 16 bytes at a time.
 const WORD: u32 = 16;
@@ -27,9 +28,24 @@ pub(super) fn program(findings: &mut Findings<'_>) {
     if let Some(other) = other.filter(|_| ir::memory::needs_equal_scratch(findings.program)) {
         findings.add_plain("scratch", uneven_scratch(first, other));
     }
-    if !first.is_multiple_of(ir::memory::scratch_multiple(findings.program, 1)) {
-        findings.add_plain("halves", odd_halves(first));
+    let multiple = ir::scratch::scratch_multiple(findings.program, 1);
+    if !first.is_multiple_of(multiple) || !largest_is_even(findings) {
+        let multiple = multiple.max(options.alignment / 2);
+        findings.add_plain("halves", odd_halves(first, multiple));
     }
+}
+
+/// Whether the second half of scratch is aligned if the largest message of a plan decides on its size: a plan that was made
+/// elsewhere may state any.
+fn largest_is_even(findings: &Findings<'_>) -> bool {
+    let options = &findings.program.options;
+    let Some(largest) = options.max_message_size else { return true };
+    let packets = options.protocol == ir::Protocol::Ll && !options.reuse_resources;
+    if !packets || findings.terms == Terms::Source {
+        return true;
+    }
+    let mut ranks = findings.program.ranks.iter();
+    ranks.all(|rank| ScratchChunks::of(rank).half_is_aligned(options, largest))
 }
 
 pub(super) fn rank(findings: &mut Findings<'_>, id: ir::RankId, rank: &ir::Rank) {
@@ -80,13 +96,14 @@ fn uneven_scratch(one: u32, other: u32) -> Diagnostic {
         .help("give all ranks the largest `scratch_chunks`")
 }
 
-fn odd_halves(chunks: u32) -> Diagnostic {
+fn odd_halves(chunks: u32, multiple: u32) -> Diagnostic {
+    let s = if chunks == 1 { "" } else { "s" };
     let message = format!(
-        "with {chunks} chunks, the second half of scratch may begin in the middle of a packet"
+        "with {chunks} chunk{s}, the second half of scratch may begin in the middle of a packet"
     );
     let report = Diagnostic::without_place(Code::E0810, message)
         .note("MSCCL++'s executor divides the allocation of the input by its chunks, and does not round to the 16 bytes of a packet")
-        .help("let `scratch_chunks` be a multiple of 8");
+        .help(format!("let `scratch_chunks` be a multiple of {multiple}"));
     Diagnostic { severity: Severity::Warning, ..report }
 }
 

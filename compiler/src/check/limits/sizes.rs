@@ -26,18 +26,28 @@ use crate::bytes;
 use crate::diagnostic::Diagnostic;
 use crate::ir;
 use crate::ir::memory::{reads_packets, writes_packets};
+use crate::ir::scratch::{REUSED_SCRATCH, ScratchChunks};
 use report::{
-    empty_range, endless_note, least_too_large, nothing_fits, ring_note, rounded, too_large,
+    empty_range, endless, least_too_large, much_scratch, nothing_fits, ring_note, rounded,
+    too_large,
 };
-
-/// The scratch that the executor divides into slots under `reuse_resources`.
-const REUSED_SCRATCH: u64 = 1 << 26;
 
 /// The most windows of a pipeline that the executor can count.
 const WINDOWS: u64 = 65_535;
 
 /// The end of the range of least sizes: the loader reads them as signed 32-bit numbers.
 const LEAST_END: u64 = 1 << 31;
+
+/// As much scratch as the executor allocates for all plans with `reuse_resources`. More is worth a note.
+const USUAL_SCRATCH: u128 = 1 << 27;
+
+/// The range of sizes that a plan gets, all of them multiples of `unit`.
+#[derive(Clone, Copy)]
+struct Range {
+    min: u64,
+    max: u64,
+    unit: u64,
+}
 
 /// The reason for a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +78,11 @@ struct Bound {
 #[derive(Default)]
 pub(super) struct Bounds {
     least: Option<Bound>,
-    /// The fewest chunks of what the executor compares, on any rank.
+    /// The fewest chunks of what the executor compares, on any rank, and the most.
     compared: Option<u32>,
+    most_compared: u32,
+    /// The chunks of the rank that needs the most scratch for messages of one size.
+    widest: Option<ScratchChunks>,
     /// The farthest end of a plain operand and of packets, in chunks.
     plain_end: u64,
     packets_end: u64,
@@ -96,6 +109,11 @@ impl Bounds {
         let compared = rank.chunks(message);
         if compared > 0 {
             self.compared = Some(self.compared.map_or(compared, |fewest| fewest.min(compared)));
+        }
+        self.most_compared = self.most_compared.max(compared);
+        let chunks = ScratchChunks::of(rank);
+        if self.widest.is_none_or(|widest| needs_more(chunks, widest)) {
+            self.widest = Some(chunks);
         }
         for op in rank.blocks.iter().flat_map(|block| &block.ops) {
             self.op(Site { program, id, rank }, op);
@@ -230,29 +248,60 @@ impl Bounds {
         if found.is_empty() {
             found.extend(rounded((options, terms), (min, max), unit));
             found.extend(self.bound_note(program, terms, largest));
+            found.extend(self.scratch_note(program, terms, Range { min, max, unit }));
         }
         (min.min(max), max, found)
     }
 
-    /// The note where scratch or a pipeline's windows limit messages and nobody has set an upper end: for a program from source the compiler
-    /// sets it; for a plan that was read, it can only be reported.
+    /// The report where messages have a bound and nobody has set an upper end. For a program from source the compiler sets
+    /// it, and a note says so where another program would have none. A plan that was read says that it serves any size.
     fn bound_note(&self, program: &ir::Program, terms: Terms, largest: u64) -> Option<Diagnostic> {
-        let options = &program.options;
+        if self.least.is_none() || program.options.max_message_size.is_some() {
+            return None;
+        }
         let reason = self.reason();
-        let note = match (reason, terms) {
+        let report = match (reason, terms) {
+            (_, Terms::Plan) => endless(terms, largest, reason),
             (Reason::Ring(_) | Reason::Uneven { .. }, Terms::Source) => {
                 ring_note(terms, largest, reason)
             }
             (
-                Reason::Ring(_) | Reason::Uneven { .. } | Reason::Slots | Reason::Windows,
-                Terms::Plan,
-            ) => endless_note(terms, largest, reason),
-            (
                 Reason::Offset | Reason::Packets | Reason::Half | Reason::Slots | Reason::Windows,
-                _,
+                Terms::Source,
             ) => return None,
         };
-        options.max_message_size.is_none().then(|| self.at_bound(program, note))
+        Some(self.at_bound(program, report))
+    }
+
+    /// The note where packets make the executor allocate much scratch, whatever is sent.
+    fn scratch_note(
+        &self,
+        program: &ir::Program,
+        terms: Terms,
+        range: Range,
+    ) -> Option<Diagnostic> {
+        let options = &program.options;
+        if self.packets_end == 0 {
+            return None;
+        }
+        let chunks = self.widest?;
+        let Range { min, max, unit } = range;
+        // The executor compares what the largest rank has of a message with the end of the range.
+        let (least, most) = (u64::from(self.compared?.max(1)), u64::from(self.most_compared));
+        let allocated =
+            |bytes: u64| chunks.allocated(options, (bytes / least).saturating_mul(most));
+        if allocated(max) <= USUAL_SCRATCH {
+            return None;
+        }
+        // Doubling finds a power of two where sizes are multiples of one.
+        let mut enough = unit;
+        while allocated(enough.saturating_mul(2)) <= USUAL_SCRATCH {
+            enough = enough.saturating_mul(2);
+        }
+        let fits = enough >= min && allocated(enough) <= USUAL_SCRATCH;
+        let note = much_scratch(terms, allocated(max), fits.then_some(enough));
+        let place = options.message_size_place.or(program.collective.place);
+        Some(place_at(note, place, String::new()))
     }
 
     fn reason(&self) -> Reason {
@@ -293,6 +342,12 @@ impl Bounds {
         }
         diagnostic
     }
+}
+
+/// Whether one rank needs more scratch than another for messages of one size.
+fn needs_more(one: ScratchChunks, other: ScratchChunks) -> bool {
+    let product = |scratch: u32, input: u32| u64::from(scratch) * u64::from(input.max(1));
+    product(one.scratch, other.input) > product(other.scratch, one.input)
 }
 
 /// The bytes that a chunk of scratch has under `reuse_resources`.

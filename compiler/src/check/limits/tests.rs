@@ -1,10 +1,12 @@
 //! One case for each limit, on programs built by hand.
 
 use super::{Limits, Outcome, outcome};
-use crate::diagnostic::{Code, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::ir;
 use crate::source::{FileId, Place, PlanPlace, Span};
 use std::borrow::Cow;
+
+mod launches;
 
 const MEMORY: Option<ir::ChannelKind> = Some(ir::ChannelKind::Memory);
 const PORT: Option<ir::ChannelKind> = Some(ir::ChannelKind::Port);
@@ -90,6 +92,7 @@ fn program(blocks: Vec<Vec<ir::Op>>) -> ir::Program {
         options: ir::Options { message_size_place: Some(span(5)), ..ir::Options::default() },
         ranks: vec![rank(1), rank(0)].into(),
         ranks_per_node: 2,
+        ranks_per_domain: 2,
         origins: ir::Origins {
             rows: [0, 1]
                 .map(|row| ir::Origin { place: span(row), binding: None })
@@ -111,10 +114,12 @@ fn outcome_of(program: &ir::Program) -> Outcome {
     outcome(program, &mut |id| Cow::Borrowed(&program.ranks[id]), &Limits::default())
 }
 
-/// The code, message and place of each finding.
+/// The code, message and place of each finding, without the notes on launches that most plans of a kind have.
 fn found(program: &ir::Program) -> Vec<(Code, String, Option<Place>)> {
-    let diagnostics = outcome_of(program).diagnostics.into_iter();
-    diagnostics.map(|d| (d.code, d.message, d.primary.map(|label| label.place))).collect()
+    let mut diagnostics = outcome_of(program).diagnostics;
+    diagnostics.retain(|found| !matches!(found.code, Code::N0802 | Code::N0803));
+    let row = |d: Diagnostic| (d.code, d.message, d.primary.map(|label| label.place));
+    diagnostics.into_iter().map(row).collect()
 }
 
 /// The only finding's code and message.
@@ -359,9 +364,20 @@ fn what_is_read_from_a_plan_may_flush() {
 fn a_plan_with_small_windows_is_not_for_all_messages() {
     let copy = moves(ir::Verb::Copy, &[local(INPUT, 0, 1)], &[local(OUTPUT, 0, 1)], None);
     let with = |unit| of_plan(program(vec![vec![pipeline(unit, 1, vec![copy.clone()])]]));
-    let message = "this plan serves messages up to 2097120 bytes, and sets no limit";
-    assert_eq!(only(&with(16)), (Code::N0801, message.into()));
-    clean(&with(1 << 20));
+    let message = |end: &str| {
+        format!(
+            "this plan says that it serves messages of any size, and can serve only up to {end}"
+        )
+    };
+    assert_eq!(only(&with(16)), (Code::W0802, message("2097120 bytes")));
+    // With larger windows, offsets of 32 bits are what is left: two chunks of 4 GiB - 16.
+    assert_eq!(only(&with(1 << 20)), (Code::W0802, message("8589934560 bytes")));
+    let mut bounded = with(1 << 20);
+    bounded.options.max_message_size = Some(1 << 30);
+    clean(&bounded);
+    // What states an end that is too large has an error.
+    bounded.options.max_message_size = Some(1 << 34);
+    assert_eq!(only(&bounded).0, Code::E0805);
 }
 
 /// Packets over a port arrive as they are; those from another buffer do not.
@@ -373,7 +389,9 @@ fn packets_of_two_buffers_are_refused_in_a_plan_too() {
         let mut read =
             program(vec![vec![moves(ir::Verb::PutPackets, &sources, &destinations, via)]]);
         read.options.protocol = ir::Protocol::Ll;
-        outcome_of(&of_plan(read)).diagnostics.into_iter().map(|report| report.severity).collect()
+        read.options.max_message_size = Some(1 << 20);
+        let found = outcome_of(&of_plan(read)).diagnostics.into_iter();
+        found.map(|report| report.severity).filter(|severity| *severity > Severity::Note).collect()
     };
     let over_memory: Vec<Severity> = put(OUTPUT, MEMORY);
     assert_eq!(over_memory, [Severity::Error]);
@@ -398,6 +416,35 @@ fn packets_in_the_second_half_may_not_be_aligned() {
     clean(&with(3, 8));
     let report = outcome_of(&with(3, 6)).diagnostics.remove(0);
     assert_eq!((report.code, report.severity), (Code::E0810, Severity::Warning));
+    // Half an alignment's chunks, if the alignment is an odd multiple of 16.
+    let aligned = |scratch_chunks, alignment| {
+        let mut program = with(2, scratch_chunks);
+        program.options.alignment = alignment;
+        program
+    };
+    clean(&aligned(24, 48));
+    clean(&aligned(6, 64));
+    let report = outcome_of(&aligned(6, 48)).diagnostics.remove(0);
+    assert_eq!((report.code, report.severity), (Code::E0810, Severity::Warning));
+    assert_eq!(report.helps, ["let `scratch_chunks` be a multiple of 24"]);
+}
+
+/// In a plan that was made elsewhere, the largest message may be cut into chunks of any size.
+#[test]
+fn the_largest_message_of_a_plan_moves_the_second_half_too() {
+    let with = |largest| {
+        let mut program = program(vec![vec![op(ir::Action::Sync)]]);
+        program.options.double_scratch = true;
+        program.options.protocol = ir::Protocol::Ll;
+        program.options.max_message_size = Some(largest);
+        for rank in program.ranks.iter_mut() {
+            rank.scratch_chunks = 5;
+        }
+        of_plan(program)
+    };
+    // Two chunks of 512 bytes: half is 5 * 512 * 2. Of 500 bytes it is 5000, which is rounded to 5000.
+    clean(&with(1024));
+    assert_eq!(outcome_of(&with(1000)).diagnostics.remove(0).code, Code::E0810);
 }
 
 #[test]

@@ -134,11 +134,14 @@ fn same(program: &Program, tables: &mut Tables) -> String {
 /// The program's text from its first line to the end of its options.
 pub(super) fn opening(program: &Program) -> String {
     let ranks = program.ranks.len();
-    let nodes = if program.ranks_per_node as usize == ranks {
+    let mut nodes = if program.ranks_per_node as usize == ranks {
         String::new()
     } else {
         format!(", ranks_per_node: int = {}", program.ranks_per_node)
     };
+    if program.ranks_per_domain != program.ranks_per_node {
+        nodes += &format!(", ranks_per_domain: int = {}", program.ranks_per_domain);
+    }
     let in_place = if program.ranks.iter().any(|rank| rank.alias.is_some()) {
         "in_place = true, "
     } else {

@@ -71,6 +71,7 @@ fn program(ops: Vec<ir::Op>) -> ir::Program {
         options: ir::Options { name: "a \"b\"".into(), ..ir::Options::default() },
         ranks: vec![rank].into(),
         ranks_per_node: 1,
+        ranks_per_domain: 1,
         origins: ir::Origins {
             rows: vec![ir::Origin { place, binding: None }].into(),
             ..ir::Origins::default()

@@ -162,7 +162,7 @@ impl<'a> Scope<'a> {
     pub(super) fn ranks(&self) -> impl Iterator<Item = &str> {
         let is_rank = |name: &&String| {
             matches!(self.types.get(*name).map(String::as_str), Some("rank" | "int" | "?") | None)
-                && !matches!(name.as_str(), "ranks" | "ranks_per_node")
+                && !matches!(name.as_str(), "ranks" | "ranks_per_node" | "ranks_per_domain")
         };
         self.bound.iter().filter(is_rank).map(String::as_str)
     }

@@ -3,7 +3,7 @@
 use super::super::super::ring::Unsafe;
 use super::super::findings::place_at;
 use super::super::terms::Terms;
-use super::Reason;
+use super::{Reason, USUAL_SCRATCH};
 use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
@@ -145,11 +145,39 @@ pub(super) fn ring_note(terms: Terms, largest: u64, reason: Reason) -> Diagnosti
 }
 
 /// A plan that was read sets no upper end, though there is one.
-pub(super) fn endless_note(terms: Terms, largest: u64, reason: Reason) -> Diagnostic {
-    let message =
-        format!("this plan serves messages up to {}, and sets no limit", bytes::text(largest));
-    let note = Diagnostic::without_place(Code::N0801, message).note(why(terms, reason));
-    helped(note, reason)
+pub(super) fn endless(terms: Terms, largest: u64, reason: Reason) -> Diagnostic {
+    let message = format!(
+        "this plan says that it serves messages of any size, and can serve only up to {}",
+        bytes::text(largest)
+    );
+    let report = Diagnostic::without_place(Code::W0802, message)
+        .note(why(terms, reason))
+        .help(terms.end_at(largest));
+    helped(report, reason)
+}
+
+/// Packets make the executor allocate much scratch; with messages of up to `enough` bytes, it would be no more than usual.
+pub(super) fn much_scratch(terms: Terms, allocated: u128, enough: Option<u64>) -> Diagnostic {
+    let text = |size: u128| bytes::text(u64::try_from(size).unwrap_or(u64::MAX));
+    let message = format!(
+        "MSCCL++'s executor allocates up to {} of scratch on a rank for this plan, whatever is sent",
+        text(allocated)
+    );
+    let note = Diagnostic::without_place(Code::N0803, message).note(
+        "it sizes scratch by the allocation that contains the input, up to the largest message that the plan serves",
+    );
+    match (enough, terms) {
+        (Some(enough), Terms::Source) => note.help(format!(
+            "set `message_size = ..={}`: then it is at most {}",
+            bytes::text(enough).trim_end_matches(" bytes"),
+            text(USUAL_SCRATCH)
+        )),
+        (Some(enough), Terms::Plan) => note.help(format!(
+            "set `max_message_size` to {enough}: then it is at most {}",
+            text(USUAL_SCRATCH)
+        )),
+        (None, _) => note.help("send messages of this size without packets"),
+    }
 }
 
 /// The advice where the executor carries out a verb wrongly.
