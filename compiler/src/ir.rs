@@ -168,6 +168,18 @@ pub enum ReduceOp {
     Max,
 }
 
+impl ReduceOp {
+    /// Its name in the language.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            ReduceOp::Sum => "sum",
+            ReduceOp::Min => "min",
+            ReduceOp::Max => "max",
+        }
+    }
+}
+
 /// One rank: its memory, its channels, its thread blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Rank {

@@ -73,7 +73,7 @@ fn kernels_accept(run: &Run, program: &Program) -> Result<(), Failure> {
         is_float: matches!(run.number, Number::F32 | Number::F16 | Number::Bf16),
     };
     let Some(why) = launch::refusal(program, elements, op) else { return Ok(()) };
-    let (kind, op) = (name(run.number), operation(op));
+    let (kind, op) = (name(run.number), op.word());
     Err(Failure::Usage(format!("the kernels refuse `--type {kind}` with `--op {op}`: {why}")))
 }
 
@@ -208,7 +208,7 @@ fn tell(
     let all = done.right == run.schedules;
     let chunks = u64::from(program.message_chunks());
     let promised = program.ranks.iter().any(Rank::promises_anything);
-    let (number, op) = (name(run.number), operation(program.collective.op));
+    let (number, op) = (name(run.number), program.collective.op.word());
     if reporter.is_for_machines() {
         let line = json!({
             "version": 1,
@@ -296,14 +296,6 @@ fn reduction(op: Reduction) -> ReduceOp {
         Reduction::Sum => ReduceOp::Sum,
         Reduction::Min => ReduceOp::Min,
         Reduction::Max => ReduceOp::Max,
-    }
-}
-
-fn operation(op: ReduceOp) -> &'static str {
-    match op {
-        ReduceOp::Sum => "sum",
-        ReduceOp::Min => "min",
-        ReduceOp::Max => "max",
     }
 }
 

@@ -3,7 +3,7 @@
 use super::names::{self, Names, SwitchFamily, buffer_name};
 use super::tables::Tables;
 use crate::ir::{
-    Buffer, ChannelKind, Joins, Program, Promise, Protocol, Rank, RankId, ReduceOp, Replication,
+    Buffer, ChannelKind, Joins, Program, Promise, Protocol, Rank, RankId, Replication,
 };
 use crate::table::Id;
 use std::sync::Arc;
@@ -130,11 +130,7 @@ pub(super) fn opening(program: &Program) -> String {
     } else {
         ""
     };
-    let op = match program.collective.op {
-        ReduceOp::Sum => "sum",
-        ReduceOp::Min => "min",
-        ReduceOp::Max => "max",
-    };
+    let op = program.collective.op.word();
     let program_name = identifier(&program.options.name);
     let collective = collective_name(program);
     let mut text = format!(
