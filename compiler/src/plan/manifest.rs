@@ -9,6 +9,7 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
+use crate::optimize::replicate;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -137,7 +138,8 @@ fn root(collective: &ir::Collective) -> Option<u32> {
 /// The bytes of which the executor requires a message's size to be a multiple: every chunk is as large as any other, and
 /// a multiple of the alignment.
 fn grid(program: &ir::Program) -> u64 {
-    u64::from(program.options.alignment) * u64::from(program.message_chunks())
+    let chunks = u64::from(program.message_chunks()) * u64::from(replicate::copies(program));
+    chunks.saturating_mul(program.options.alignment.into())
 }
 
 /// The operator with which a program combines values; none if it only moves them.

@@ -131,11 +131,14 @@ def select(algorithms: Any, request: Any) -> Optional[Any]:
 def _refuse_unfit(plans: Sequence[Plan], manifest: str, unproved: bool, only_sums: bool) -> None:
     """Refuses plans that could be chosen for a request that they do not carry out right."""
 
+    wrong = [plan.name for plan in plans if not plan.proved]
+    if wrong and not unproved:
+        raise CclError(f"not shown to be right: {', '.join(wrong)}; `unproved=True` registers them all the same")
+
     def refuse(unfit: Callable[[Plan], bool], why: str) -> None:
         if names := [plan.name for plan in plans if unfit(plan)]:
             raise CclError(f"{manifest}: {', '.join(names)}: {why}")
 
-    refuse(lambda plan: not plan.proved and not unproved, "not shown to be right; `unproved=True` registers it all the same")
     refuse(
         lambda plan: not plan.grid,
         "the manifest does not say of how many bytes a message must be a multiple: build it again, with this version of cclc",
