@@ -64,17 +64,18 @@ def _lack(error: Exception) -> str:
 def register(manifest: PathLike, rank: int, *, unproved: bool = False, only_sums: bool = False) -> List[Any]:
     """Registers every plan of a manifest with MSCCL++, for this rank.
 
-    Call it before the communicator is created (``torch.distributed.init_process_group`` and the like), with the same manifests
-    on all ranks. MSCCL++ then uses a plan if a request fits its collective, number of ranks, ranks in a node, root, message
-    sizes and element types, and if the request's buffers are in place exactly if the plan is. Anything else goes the way that it goes
-    without plans. All ranks must pass their buffers in the same way: either all in place, or none.
+    Call it before the communicator is created (``torch.distributed.init_process_group`` and the like), with the same
+    manifests on all ranks. MSCCL++ then uses a plan if a request fits its collective, number of ranks, ranks in a node, root,
+    message sizes and element types, and if the request's buffers are in place exactly if the plan is. Anything else goes the
+    way that it goes without plans. All ranks must pass their buffers in the same way: either all in place, or none.
 
-    ``ccl.select`` becomes MSCCL++'s algorithm selector, in place of one that was set before. A process that has its own selector sets it
-    after this call, and asks ``ccl.select`` in it.
+    ``ccl.select`` becomes MSCCL++'s algorithm selector, in place of one that was set before. A process that has its own
+    selector sets it after this call, and asks ``ccl.select`` in it.
 
     Plans are read again for every new message size, so their files must stay where they are, unchanged. There is a warning
     if the size of a plan's messages must not change from launch to launch.
-    The function returns the ``Algorithm`` objects, in the manifest's order. Plans that are registered already are registered once.
+    The function returns the ``Algorithm`` objects, in the manifest's order. A plan is registered once, however often it is
+    named.
 
     Args:
         manifest: as ``cclc manifest`` or ``cclc build --emit manifest`` writes it.
@@ -119,7 +120,8 @@ def register(manifest: PathLike, rank: int, *, unproved: bool = False, only_sums
 def select(algorithms: Any, request: Any) -> Optional[Any]:
     """The algorithm of the registered plan for a request; None if there is none.
 
-    It is what ``register`` makes MSCCL++'s algorithm selector. A process's own selector calls it where it has no choice of its own.
+    It is what ``register`` makes MSCCL++'s algorithm selector. A process's own selector calls it where it has no choice of
+    its own.
 
     Args:
         algorithms: what MSCCL++ gives its selector. Registered plans are not among them.
@@ -164,7 +166,9 @@ def _is_new(plan: Plan, manifest: str, known: "dict[str, tuple[Plan, str]]") -> 
         other, where = known[plan.name]
         if other.hash != plan.hash:
             # The executor stores its setup under the name.
-            raise CclError(f"another plan named {plan.name} is registered already, from {where}: give the one of {manifest} another name")
+            raise CclError(
+                f"another plan named {plan.name} is registered already, from {where}: give the one of {manifest} another name"
+            )
         return False
     for other, where in known.values():
         if _fit_one_request(plan, other):

@@ -4,10 +4,9 @@ In: the plans of the process, and a request. Out: the algorithm that carries it 
 on to its own algorithms, or to NCCL.
 
 MSCCL++ 0.9 would choose by collective, numbers of ranks, bytes, and the mode of whichever plan it asks first, in place or
-not. Whatever the executor refuses or gets wrong must therefore be decided here: the mode of this request's buffers, the root, the type of the
-elements, and whether the bytes are a multiple of the plan's grid. Nothing that the ranks may see differently is looked at: if
-they chose different plans, they would wait for each other forever. The operator of a reduction is not in a request; registration asks
-for it.
+not. Whatever the executor refuses or gets wrong must therefore be decided here: the mode of this request's buffers, the root,
+the type of the elements, and whether the bytes are a multiple of the plan's grid. All ranks must decide alike, or they wait for
+each other forever. The operator of a reduction is not in a request; registration asks for it.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Selector:
                 and plan.min_message_size <= size <= plan.max_message_size
                 and size % plan.grid == 0
                 and kind in plan.types
-                and plan.root in (None, _root(request))
+                and (plan.root is None or plan.root == _root(request))
             ):
                 return self.algorithm(plan, request.rank)._algorithm
         return None

@@ -123,7 +123,7 @@ class Communicator:
     def ask(self, collective, part, in_place=False, dtype=DataType.float32, op="sum", root=None):
         """A collective in which each rank has `part` bytes of its own: the name of the plan that carries it out and how it ends,
         or how it ends."""
-        found = [self._select(self._request(rank, collective, part, in_place, dtype, root)) for rank in range(self.ranks)]
+        found = [self.select(request) for request in self.requests(collective, part, in_place, dtype, root)]
         names = {algorithm.name if algorithm else None for algorithm in found}
         if len(names) > 1:
             return "hangs: the ranks disagree"
@@ -131,6 +131,10 @@ class Communicator:
             return "without a plan"
         outcomes = {self._outcome(algorithm, rank, part, in_place, dtype, op, root) for rank, algorithm in enumerate(found)}
         return f"{names.pop()}: {outcomes.pop() if len(outcomes) == 1 else sorted(outcomes)}"
+
+    def requests(self, collective, part, in_place=False, dtype=DataType.float32, root=None):
+        """What MSCCL++ makes of the calls of all ranks."""
+        return [self._request(rank, collective, part, in_place, dtype, root) for rank in range(self.ranks)]
 
     def _request(self, rank, collective, part, in_place, dtype, root):
         whole = part * self.ranks
@@ -143,7 +147,8 @@ class Communicator:
         hints = {} if root is None else {"root": [root]}
         return Request(self.ranks, self.ranks_per_node, rank, given, made, size, 0, collective, dtype, hints)
 
-    def _select(self, request):
+    def select(self, request):
+        """The algorithm that MSCCL++ takes; None if there is none."""
         chosen = self.selector(self.algorithms, request) if self.selector else None
         return chosen or self._fallback(request)
 
