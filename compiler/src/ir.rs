@@ -172,7 +172,7 @@ pub enum ReduceOp {
 impl ReduceOp {
     /// Its name in the language.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub const fn word(self) -> &'static str {
         match self {
             ReduceOp::Sum => "sum",
             ReduceOp::Min => "min",

@@ -11,7 +11,7 @@ mod folder;
 
 use files::manifest;
 use folder::{Folder, GOOD, ends, says};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 
 #[test]
@@ -49,6 +49,26 @@ fn a_manifest_says_what_launches_must_not_do() {
     assert_eq!(*constraints, serde_json::json!(words));
     says(&ends(folder.cclc("verify p.json"), 0).stderr, &["note[N0802]", "CUDA graph"]);
     assert!(!ends(folder.cclc("build a.ccl --emit cuda -o p.cu"), 0).stderr.contains("N0802"));
+}
+
+/// What MSCCL++'s own choice of a plan does not look at. The grid counts the chunks of the whole message, copies included,
+/// at the program's alignment.
+#[test]
+fn a_manifest_says_what_a_request_must_agree_with() {
+    let entry = |arguments: &str, program: &str| -> Value {
+        let file = manifest(&format!("../stdlib/ccl/algorithms/{program}.ccl"));
+        let folder = Folder::with("a.ccl", &fs::read_to_string(file).unwrap());
+        let line = format!("build a.ccl -o p.json --emit plan,manifest -D ranks=4 {arguments}");
+        ends(folder.cclc(&line), 0);
+        let written: Value = serde_json::from_str(&folder.read("p.manifest.json")).unwrap();
+        let entry = &written["plans"][0];
+        json!([entry["root"], entry["operator"], entry["grid"]])
+    };
+    assert_eq!(entry("", "allgather_allpairs"), json!([null, null, 4 * 16]));
+    assert_eq!(entry("-D instances=3", "allreduce_ring"), json!([null, "sum", 4 * 3 * 16]));
+    assert_eq!(entry("-O alignment=64", "reducescatter_packets"), json!([null, "sum", 4 * 64]));
+    assert_eq!(entry("-D root=2 -D pieces=5", "broadcast_chain"), json!([2, null, 5 * 16]));
+    assert_eq!(entry("", "broadcast_tree"), json!([0, null, 16]));
 }
 
 /// A manifest must name files that can be found again, so a plan on standard output is refused.

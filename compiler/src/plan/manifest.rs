@@ -10,6 +10,7 @@
 use crate::check::limits::constraints;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
+use crate::optimize::replicate;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -40,10 +41,19 @@ pub struct Entry {
     pub ranks_per_node: u32,
     /// Whether input and output share memory.
     pub in_place: bool,
+    /// The rank that a collective with a root begins or ends at.
+    #[serde(default)]
+    pub root: Option<u32>,
     /// The smallest message that the plan serves, in bytes.
     pub min_message_size: u64,
     /// The largest one.
     pub max_message_size: u64,
+    /// The number of bytes of which a message's size must be a multiple. Older manifests do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grid: Option<u64>,
+    /// The operator of its reductions, if it has any.
+    #[serde(default)]
+    pub operator: Option<String>,
     /// The plan's name.
     pub name: String,
     /// The plan's file; a path that is not absolute is relative to the manifest's folder.
@@ -87,8 +97,11 @@ impl Entry {
             world_size: u32::try_from(program.ranks.len()).unwrap_or(u32::MAX),
             ranks_per_node: program.ranks_per_node,
             in_place: program.collective.in_place,
+            root: root(&program.collective),
             min_message_size: 0,
             max_message_size: u64::MAX,
+            grid: Some(grid(program)),
+            operator: operator(program).map(str::to_owned),
             name: program.options.name.clone(),
             path: String::new(),
             hash: String::new(),
@@ -113,8 +126,8 @@ impl Entry {
     }
 
     /// The properties by which the runtime chooses, other than the message's size.
-    fn key(&self) -> (&str, u32, u32, bool) {
-        (&self.collective, self.world_size, self.ranks_per_node, self.in_place)
+    fn key(&self) -> (&str, u32, u32, bool, Option<u32>) {
+        (&self.collective, self.world_size, self.ranks_per_node, self.in_place, self.root)
     }
 
     fn overlaps(&self, other: &Entry) -> bool {
@@ -122,6 +135,29 @@ impl Entry {
             && self.min_message_size <= other.max_message_size
             && other.min_message_size <= self.max_message_size
     }
+}
+
+/// The root of a collective that has one: its argument of that name.
+fn root(collective: &ir::Collective) -> Option<u32> {
+    let (_, value) = collective.arguments.iter().find(|(name, _)| name == "root")?;
+    value.parse().ok()
+}
+
+/// The bytes of which the executor requires a message's size to be a multiple: every chunk is as large as any other, and
+/// a multiple of the alignment.
+fn grid(program: &ir::Program) -> u64 {
+    let chunks = u64::from(program.message_chunks()) * u64::from(replicate::copies(program));
+    chunks.saturating_mul(program.options.alignment.into())
+}
+
+/// The operator with which a program combines values; none if it only moves them.
+fn operator(program: &ir::Program) -> Option<&'static str> {
+    let combines = |op: &ir::Op| {
+        let ir::Action::Transfer(transfer) = &op.action else { return None };
+        let reduces = matches!(transfer.verb, ir::Verb::Reduce | ir::Verb::ReducePackets);
+        reduces.then(|| transfer.reduce.word())
+    };
+    program.all_ops().find_map(combines)
 }
 
 impl Manifest {
@@ -194,12 +230,13 @@ fn one_name(a: &Entry, b: &Entry) -> Diagnostic {
 
 fn either(a: &Entry, b: &Entry) -> Diagnostic {
     let place = if a.in_place { "in place" } else { "out of place" };
+    let root = a.root.map(|root| format!(" with root {root}")).unwrap_or_default();
     let both = Bytes(
         a.min_message_size.max(b.min_message_size),
         a.max_message_size.min(b.max_message_size),
     );
     let message = format!(
-        "`{}` and `{}` both serve {} over {} ranks, {} in a node, {place}, for messages of {both}",
+        "`{}` and `{}` both serve {}{root} over {} ranks, {} in a node, {place}, for messages of {both}",
         a.path, b.path, a.collective, a.world_size, a.ranks_per_node
     );
     Diagnostic::without_place(Code::E0906, message)
@@ -260,6 +297,28 @@ mod tests {
     fn plans_that_are_chosen_by_something_else_may_overlap() {
         let other = Entry { in_place: !entry("b", 1, 9).in_place, ..entry("b", 1, 9) };
         assert_eq!(said(vec![entry("a", 1, 9), other]), [""; 0]);
+    }
+
+    #[test]
+    fn plans_with_one_root_are_told_apart_by_sizes_alone() {
+        let from = |name: &str, root| Entry { root: Some(root), ..entry(name, 1, 9) };
+        assert_eq!(said(vec![from("a", 0), from("b", 1)]), [""; 0]);
+        let said = said(vec![from("a", 2), from("b", 2)]);
+        assert_eq!(said.len(), 1);
+        assert!(said.iter().all(|text| text.contains(" with root 2 over 4 ranks")), "{said:?}");
+    }
+
+    #[test]
+    fn what_older_manifests_do_not_say_stays_unsaid() {
+        let older = r#"{"version": 1, "plans": [{"collective": "allgather", "world_size": 2, "ranks_per_node": 2,
+            "in_place": true, "min_message_size": 0, "max_message_size": 9, "name": "a", "path": "a.json", "hash": "",
+            "types": [], "tags": {}, "proved": true}]}"#;
+        let manifest = Manifest::read(older).unwrap();
+        let mut text = Vec::new();
+        manifest.write(&mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(!text.contains("grid"), "{text}");
+        assert_eq!(Manifest::read(&text), Ok(manifest));
     }
 
     #[test]

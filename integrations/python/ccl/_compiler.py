@@ -64,8 +64,11 @@ class Plan:
     world_size: int
     ranks_per_node: int
     in_place: bool
+    root: Optional[int]
     min_message_size: int
     max_message_size: int
+    grid: Optional[int]
+    operator: Optional[str]
     name: str
     path: Path
     hash: str
@@ -76,8 +79,18 @@ class Plan:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any], folder: Path) -> "Plan":
-        """The plan of an entry in a manifest in ``folder``."""
-        older = {"any_size": False}  # what manifests of older versions do not say
+        """The plan of an entry in a manifest in ``folder``.
+
+        Raises:
+            KeyError: for a missing key.
+            TypeError: for a value of another type.
+        """
+        # What manifests of older versions do not say. Without `grid`, nothing is known of root and operator either.
+        older = {"any_size": False, "grid": None, "root": None, "operator": None}
+        for key, kind in (("root", int), ("grid", int), ("operator", str)):
+            value = entry.get(key)
+            if value is not None and type(value) is not kind:
+                raise TypeError(f"`{key}` is {value!r}")
         known = {key: entry[key] for key in cls.__dataclass_fields__ if key in entry or key not in older}
         return cls(**{**older, **known, "path": folder / entry["path"], "types": tuple(entry["types"])})
 

@@ -1,23 +1,37 @@
-"""Registers the plans of a manifest with MSCCL++."""
+"""Registers the plans of manifests with MSCCL++.
+
+In: manifests. Out: plans that ``ccl.select`` can choose, and ``ccl.select`` as MSCCL++'s selector. A plan that could be chosen
+for a request that it does not carry out right is refused, and so are two plans that one request could choose.
+
+The plans are not among the algorithms that MSCCL++ chooses from when a selector returns None: MSCCL++ does not look at all that
+matters, and remembers for all collectives of the process whether the first plan that it asks is in place.
+"""
 
 from __future__ import annotations
 
 import json
 import warnings
+import weakref
 from pathlib import Path
-from typing import Any, List
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from ccl._compiler import CclError, PathLike, Plan
+from ccl._selector import Selector
 
 # The version of the manifest format that this code reads.
 _VERSION = 1
 
-# How much of a plan's hash is part of its algorithm's id: enough that an edited plan is another algorithm.
-_ID_DIGITS = 16
 
-# All registered algorithms, by plan name: the executor stores its setup under that name, and a second object with
-# the same name would find tables that were never filled.
-_registered: "dict[tuple[str, int], tuple[str, Any]]" = {}
+class _Process:
+    """What this process has registered."""
+
+    def __init__(self) -> None:
+        self.plans: Dict[str, Tuple[Plan, str]] = {}  # by name, with the manifest that each is from
+        self.selector: Optional[Selector] = None
+        self.builder: Callable[[], Any] = lambda: None  # the one that has `select`, as long as there is one
+
+
+_process = _Process()
 
 
 def load(manifest: PathLike) -> List[Plan]:
@@ -47,28 +61,38 @@ def _lack(error: Exception) -> str:
     return f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error)
 
 
-def register(manifest: PathLike, rank: int, *, unproved: bool = False) -> List[Any]:
+def register(manifest: PathLike, rank: int, *, unproved: bool = False, only_sums: bool = False) -> List[Any]:
     """Registers every plan of a manifest with MSCCL++, for this rank.
 
-    Call it once per process, before the communicator is created (``torch.distributed.init_process_group`` and the
-    like). MSCCL++ then uses a plan if a request fits its collective, number of ranks, ranks in a node and message sizes.
+    Call it before the communicator is created (``torch.distributed.init_process_group`` and the like), with the same
+    manifests on all ranks. MSCCL++ then uses a plan if a request fits its collective, number of ranks, ranks in a node, root,
+    message sizes and element types, and if the request's buffers are in place exactly if the plan is. Anything else goes the
+    way that it goes without plans. All ranks must pass their buffers in the same way: either all in place, or none.
+
+    ``ccl.select`` becomes MSCCL++'s algorithm selector, in place of one that was set before. A process that has its own
+    selector sets it after this call, and asks ``ccl.select`` in it.
+
     Plans are read again for every new message size, so their files must stay where they are, unchanged. There is a warning
     if the size of a plan's messages must not change from launch to launch.
-    The function returns the ``Algorithm`` objects, in the manifest's order.
+    The function returns the ``Algorithm`` objects, in the manifest's order. A plan is registered once, however often it is
+    named.
 
     Args:
         manifest: as ``cclc manifest`` or ``cclc build --emit manifest`` writes it.
         rank: the number of this process's rank.
         unproved: also register plans that have not been shown to be right.
+        only_sums: all reductions that reach ``ccl.select`` are sums. MSCCL++ does not tell a selector which operator a
+            reduction has, and its executor always adds, so that plans with reductions are refused otherwise.
 
     Raises:
-        CclError: if a plan is not proved, or another plan with its name is already registered.
+        CclError: if a plan is not proved, or could be chosen for a request that it does not carry out right; if another plan
+            has its name, or fits the same requests. In that case, nothing is registered.
         ImportError: if MSCCL++ is not installed.
     """
     plans = load(manifest)
-    wrong = [plan.name for plan in plans if not plan.proved]
-    if wrong and not unproved:
-        raise CclError(f"not shown to be right: {', '.join(wrong)}; `unproved=True` registers them all the same")
+    _refuse_unfit(plans, str(manifest), unproved, only_sums)
+    known = dict(_process.plans)
+    new = [plan for plan in plans if _is_new(plan, str(manifest), known)]
     if changing := [plan.name for plan in plans if plan.proved and not plan.any_size]:
         warnings.warn(
             f"not shown to be right when the size of the messages changes: {', '.join(changing)}; synchronize the ranks"
@@ -76,37 +100,89 @@ def register(manifest: PathLike, rank: int, *, unproved: bool = False) -> List[A
             RuntimeWarning,
             stacklevel=2,
         )
-    for collective in sorted({plan.collective for plan in plans}):
-        if len({plan.in_place for plan in plans if plan.collective == collective}) > 1:
-            # A function-local static variable of MSCCL++ remembers the mode of the first algorithm that it asks.
-            warnings.warn(
-                f"{manifest} has plans for {collective} in place and out of place; MSCCL++ decides by the first that it"
-                " asks whether all of them are: register one kind in a process",
-                RuntimeWarning,
-                stacklevel=2,
-            )
 
     import mscclpp
     import mscclpp.ext
 
     builder = mscclpp.ext.AlgorithmCollectionBuilder()
-    return [_register(mscclpp, builder, plan, rank) for plan in plans]
+    selector = _process.selector or Selector(mscclpp)
+    algorithms = [selector.algorithm(plan, rank) for plan in plans]
+    for plan in new:
+        selector.add(plan)
+    _process.plans, _process.selector = known, selector
+    # Once, so that a selector that was set after the first call stays.
+    if _process.builder() is not builder:
+        builder.set_algorithm_selector(select)
+        _process.builder = weakref.ref(builder)
+    return algorithms
 
 
-def _register(mscclpp: Any, builder: Any, plan: Plan, rank: int) -> Any:
-    key = (plan.name, rank)
-    if key in _registered:
-        digest, algorithm = _registered[key]
-        if digest != plan.hash:
-            raise CclError(f"another plan named {plan.name} is registered already: give one of them another name")
-        return algorithm
-    digits = plan.hash.rpartition(":")[2][:_ID_DIGITS]
-    algorithm = mscclpp.Algorithm(
-        id=f"{plan.name}-{digits}",
-        execution_plan=mscclpp.ExecutionPlan(str(plan.path), rank),
-        tags=dict(plan.tags),
-        constraint=mscclpp.Algorithm.Constraint(world_size=plan.world_size, n_ranks_per_node=plan.ranks_per_node),
+def select(algorithms: Any, request: Any) -> Optional[Any]:
+    """The algorithm of the registered plan for a request; None if there is none.
+
+    It is what ``register`` makes MSCCL++'s algorithm selector. A process's own selector calls it where it has no choice of
+    its own.
+
+    Args:
+        algorithms: what MSCCL++ gives its selector. Registered plans are not among them.
+        request: MSCCL++'s ``CollectiveRequest``.
+    """
+    return None if _process.selector is None else _process.selector.select(algorithms, request)
+
+
+def _refuse_unfit(plans: Sequence[Plan], manifest: str, unproved: bool, only_sums: bool) -> None:
+    """Refuses plans that could be chosen for a request that they do not carry out right."""
+
+    wrong = [plan.name for plan in plans if not plan.proved]
+    if wrong and not unproved:
+        raise CclError(f"not shown to be right: {', '.join(wrong)}; `unproved=True` registers them all the same")
+
+    def refuse(unfit: Callable[[Plan], bool], why: str) -> None:
+        if names := [plan.name for plan in plans if unfit(plan)]:
+            raise CclError(f"{manifest}: {', '.join(names)}: {why}")
+
+    refuse(
+        lambda plan: not plan.grid,
+        "the manifest does not say of how many bytes a message must be a multiple: build it again, with this version of cclc",
     )
-    builder.add_algorithm_builder(algorithm)
-    _registered[key] = (plan.hash, algorithm)
-    return algorithm
+    refuse(
+        lambda plan: plan.operator not in (None, "sum"),
+        "MSCCL++'s executor adds, whatever operator a plan has; kernels have others: `cclc build --emit cuda`",
+    )
+    refuse(
+        lambda plan: plan.operator is not None and not only_sums,
+        "it reduces, and MSCCL++ does not tell which operator is asked for: a maximum or an average would get this sum. If all"
+        " reductions of this process are sums, say so with `only_sums=True`",
+    )
+    refuse(
+        lambda plan: plan.collective == "broadcast" and plan.root is None,
+        "the manifest does not say from which root it broadcasts: call the collective's parameter `root`",
+    )
+
+
+def _is_new(plan: Plan, manifest: str, known: "dict[str, tuple[Plan, str]]") -> bool:
+    """Adds a plan to those that are known, unless it is among them; refuses one that cannot be told from another."""
+    if plan.name in known:
+        other, where = known[plan.name]
+        if other.hash != plan.hash:
+            # The executor stores its setup under the name.
+            raise CclError(
+                f"another plan named {plan.name} is registered already, from {where}: give the one of {manifest} another name"
+            )
+        return False
+    for other, where in known.values():
+        if _fit_one_request(plan, other):
+            least = max(plan.min_message_size, other.min_message_size)
+            raise CclError(
+                f"{plan.name} of {manifest} and {other.name} of {where} both serve {plan.collective} over {plan.world_size} ranks"
+                f" for messages of {least} bytes: give each a range of its own (`-O message_size=..`), or register only one"
+            )
+    known[plan.name] = (plan, manifest)
+    return True
+
+
+def _fit_one_request(a: Plan, b: Plan) -> bool:
+    keys = ((plan.collective, plan.world_size, plan.ranks_per_node, plan.in_place, plan.root) for plan in (a, b))
+    return (
+        len(set(keys)) == 1 and a.min_message_size <= b.max_message_size and b.min_message_size <= a.max_message_size
+    )

@@ -1,6 +1,11 @@
-"""Shared fixtures: a program, and a folder to work in."""
+"""Shared fixtures: a program, a folder to work in, and the stand-in for MSCCL++."""
+
+import sys
 
 import pytest
+
+import stand_in
+from ccl import _registry
 
 GATHER = """\
 use std::collectives::allgather;
@@ -28,3 +33,13 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "racy.ccl").write_text(GATHER.replace("wait mem[*];", "wait mem[*] relaxed;"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def mscclpp(monkeypatch):
+    """The stand-in, with nothing registered."""
+    module = stand_in.module()
+    monkeypatch.setitem(sys.modules, "mscclpp", module)
+    monkeypatch.setitem(sys.modules, "mscclpp.ext", module.ext)
+    monkeypatch.setattr(_registry, "_process", _registry._Process())
+    return module

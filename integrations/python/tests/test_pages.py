@@ -7,7 +7,7 @@ import types
 from pathlib import Path
 
 import ccl
-from test_registry import Builder, mscclpp  # noqa: F401 (a fixture)
+from stand_in import Communicator
 
 ROOT = Path(__file__).parents[3]
 
@@ -19,7 +19,7 @@ def blocks(page):
     return found
 
 
-def test_the_tutorial(folder, mscclpp, monkeypatch):  # noqa: F811
+def test_the_tutorial(folder, mscclpp, monkeypatch):
     started = []
     torch = types.ModuleType("torch")
     torch.distributed = types.SimpleNamespace(init_process_group=started.append)
@@ -27,14 +27,20 @@ def test_the_tutorial(folder, mscclpp, monkeypatch):  # noqa: F811
     ccl.build("gather.ccl", "plan.json").path.with_name("plan.manifest.json").rename("manifest.json")
     for block in blocks("docs/tutorial.md"):
         exec(block, {"rank": 0, "torch": torch})
-    assert len(Builder.added) == 1 and started == ["nccl"]
+    assert Communicator(2).ask("allgather", 64) == "gather: right" and started == ["nccl"]
 
 
-def test_the_page_of_this_package(folder, mscclpp):  # noqa: F811
+def test_the_page_of_this_package(folder, mscclpp):
     Path("gather.ccl").rename("allreduce.ccl")
     Path("plans").mkdir()
-    build, register = blocks("integrations/python/README.md")
+    build, register, own = blocks("integrations/python/README.md")
     exec(build, {})
     Path("plans/allreduce.manifest.json").rename("plans/manifest.json")
     exec(register, {"rank": 1})
-    assert [algorithm.plan.rank for algorithm in Builder.added] == [1]
+    assert Communicator(8).ask("allgather", 1024).endswith(": right")
+    process = {"rank": 1}
+    exec(own, process)
+    found = []
+    for process["reducing_otherwise"] in (False, True):
+        found.append(Communicator(8).ask("allgather", 1024).rpartition(": ")[2])
+    assert found == ["right", "without a plan"]
