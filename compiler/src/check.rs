@@ -32,7 +32,7 @@ use crate::ir;
 use crate::ir::run::{self, Grain, Memory, Outcome, Stuck};
 use crate::phase::phase;
 use classes::{Class, Sought};
-use race::{Folded, Races, Seen};
+use race::{Folded, Races, Seen, Writes};
 use sizes::Sizes;
 use std::cell::LazyCell;
 
@@ -146,7 +146,7 @@ fn found_in(
     let subject = Subject::new(program, ranks, known);
     drop(folding);
     known.fold = subject.folded.as_ref().map(|folded| folded.fold().clone());
-    let mut sizes = Sizes::of(program);
+    let mut sizes = Sizes::of(program, Writes::Together);
     let found = with_parts(&subject, parts, &mut sizes, interrupt);
     let mut found = weakest::mend(program, parts, found, interrupt);
     for class in classes::others(program, parts) {
@@ -164,6 +164,9 @@ fn found_in(
         found.extend(without_windows(program));
     }
     if !has_errors(&found) {
+        if sizes.needs_each_write() {
+            sizes = again(&subject, (ranks, known), (parts, Writes::Each), interrupt);
+        }
         let needs_all = sizes.needs_all_ranks(program);
         let sizes = if needs_all { of_all_ranks(program, parts, interrupt) } else { sizes };
         let is_complete = found.iter().all(|report| report.code != Code::W0501);
@@ -173,18 +176,33 @@ fn found_in(
     found
 }
 
-/// Whether launches of different sizes may follow each other, from following every rank.
-fn of_all_ranks(program: &ir::Program, parts: u32, interrupt: &Interrupt) -> Sizes {
-    let (subject, known) = (Subject { program, folded: None }, Known::default());
-    let mut sizes = Sizes::of(program);
-    with_parts(&subject, parts, &mut sizes, interrupt);
-    for class in classes::others(program, parts) {
+/// Whether launches of different sizes may follow each other, from looking at all classes again.
+fn again(
+    subject: &Subject<'_>,
+    (ranks, known): (Ranks, &Known),
+    (parts, writes): (u32, Writes),
+    interrupt: &Interrupt,
+) -> Sizes {
+    let mut sizes = Sizes::of(subject.program, writes);
+    with_parts(subject, parts, &mut sizes, interrupt);
+    for class in classes::others(subject.program, parts) {
         if interrupt.is_set() {
             break;
         }
-        in_class(&subject, &class, (Ranks::All, &known), &mut sizes, interrupt);
+        in_class(subject, &class, (ranks, known), &mut sizes, interrupt);
     }
     sizes
+}
+
+/// The same, from following every rank.
+fn of_all_ranks(program: &ir::Program, parts: u32, interrupt: &Interrupt) -> Sizes {
+    let subject = Subject { program, folded: None };
+    let following = (Ranks::All, &Known::default());
+    let sizes = again(&subject, following, (parts, Writes::Together), interrupt);
+    match sizes.needs_each_write() {
+        true => again(&subject, following, (parts, Writes::Each), interrupt),
+        false => sizes,
+    }
 }
 
 fn has_errors(found: &[Diagnostic]) -> bool {

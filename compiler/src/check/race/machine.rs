@@ -323,6 +323,7 @@ impl<'p, 'b> Machine<'p, 'b> {
         }
         let several = elements.last().is_some_and(|element| element.entry > 0);
         let done = block.heard().map_or(0, |heard| heard.done);
+        debug_assert!(done <= elements.len(), "no more is done than there is");
         let left = elements.get(done..).unwrap_or_default();
         let (ready, missing) = self.ready(left);
         let at_once = self.few || transfer.via == Some(ChannelKind::Port);
