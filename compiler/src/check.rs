@@ -39,7 +39,7 @@ use crate::phase::phase;
 use crate::source::At;
 use budget::{Exceeded, PARTS, RUN, SIZES};
 use classes::{Class, Classes, LeftOut, Sought};
-use race::{Folded, Races, Seen};
+use race::{Folded, Races, Seen, Writes};
 use sizes::Sizes;
 use std::cell::LazyCell;
 
@@ -158,10 +158,10 @@ fn found_in(
     let subject = Subject::new(program, ranks, known);
     drop(folding);
     known.fold = subject.folded.as_ref().map(|folded| folded.fold().clone());
-    let mut sizes = Sizes::of(program);
-    let classes = classes::classes(program);
+    let mut sizes = Sizes::of(program, Writes::Together);
+    let mut classes = classes::classes(program);
     let mut found: Vec<Diagnostic> = Vec::new();
-    let mut cells = 0;
+    let (mut cells, mut checked) = (0, 0);
     for class in &classes.all {
         if interrupt.is_set() || has_errors(&found) {
             break;
@@ -171,6 +171,7 @@ fn found_in(
             found.push(sizes_too_many(program, class, exceeded));
             break;
         }
+        checked += 1;
         let more = in_class(&subject, class, (ranks, known), &mut sizes, interrupt);
         for report in told(program, class, more, interrupt) {
             if found.iter().all(|known| known.message != report.message) {
@@ -178,6 +179,7 @@ fn found_in(
             }
         }
     }
+    classes.all.truncate(checked);
     if !has_errors(&found) {
         found.extend(classes.left_out.and_then(|why| sizes_left_out(program, why)));
     }
@@ -185,6 +187,9 @@ fn found_in(
         found.extend(without_windows(program));
     }
     if !has_errors(&found) {
+        if sizes.needs_each_write() {
+            sizes = again(&subject, (ranks, known), (&classes, Writes::Each), interrupt);
+        }
         let needs_all = sizes.needs_all_ranks(program);
         let sizes = if needs_all { of_all_ranks(program, &classes, interrupt) } else { sizes };
         let is_complete = found.iter().all(|report| report.code != Code::W0501);
@@ -194,17 +199,32 @@ fn found_in(
     found
 }
 
-/// Whether launches of different sizes may follow each other, from following every rank.
-fn of_all_ranks(program: &ir::Program, classes: &Classes, interrupt: &Interrupt) -> Sizes {
-    let (subject, known) = (Subject { program, folded: None }, Known::default());
-    let mut sizes = Sizes::of(program);
+/// Whether launches of different sizes may follow each other, from looking at all classes again.
+fn again(
+    subject: &Subject<'_>,
+    (ranks, known): (Ranks, &Known),
+    (classes, writes): (&Classes, Writes),
+    interrupt: &Interrupt,
+) -> Sizes {
+    let mut sizes = Sizes::of(subject.program, writes);
     for class in &classes.all {
         if interrupt.is_set() {
             break;
         }
-        in_class(&subject, class, (Ranks::All, &known), &mut sizes, interrupt);
+        in_class(subject, class, (ranks, known), &mut sizes, interrupt);
     }
     sizes
+}
+
+/// The same, from following every rank.
+fn of_all_ranks(program: &ir::Program, classes: &Classes, interrupt: &Interrupt) -> Sizes {
+    let subject = Subject { program, folded: None };
+    let following = (Ranks::All, &Known::default());
+    let sizes = again(&subject, following, (classes, Writes::Together), interrupt);
+    match sizes.needs_each_write() {
+        true => again(&subject, following, (classes, Writes::Each), interrupt),
+        false => sizes,
+    }
 }
 
 fn has_errors(found: &[Diagnostic]) -> bool {
@@ -320,6 +340,7 @@ fn with_parts(
                 }
                 Races::TooLong(exceeded) => not_made(program, "for races", exceeded, interrupt),
                 Races::Interrupted => Vec::new(),
+                Races::Lost => not_followed(program, interrupt),
             };
             let racing = races.iter().any(|report| report.severity == Severity::Error);
             let broken = broken.filter(|_| !racing);
@@ -349,14 +370,14 @@ fn same_bits(
     if program.ranks.iter().all(|rank| rank.same.is_empty()) {
         return Vec::new();
     }
-    let found = match outcome(|| run::run_at(program, grain, STEPS)) {
+    let found = match outcome(|| run::run_at(program, grain, RUN.amount())) {
         Outcome::Finished(memory) => same::check(program, &memory),
         Outcome::Stuck(_) | Outcome::TooLong => {
-            return not_made(program, "for equal bits", interrupt);
+            return not_made(program, "for equal bits", RUN.exceeded(), interrupt);
         }
     };
     let Some(coarse) = found else { return Vec::new() };
-    let fine = match outcome(|| run::run_in(program, parts, STEPS)) {
+    let fine = match outcome(|| run::run_in(program, parts, RUN.amount())) {
         Outcome::Finished(memory) => same::check(program, &memory),
         Outcome::Stuck(_) | Outcome::TooLong => None,
     };

@@ -6,6 +6,7 @@
 mod contract;
 mod decompile;
 mod diff;
+mod early;
 mod goal;
 mod idle;
 mod in_place;
@@ -27,6 +28,8 @@ use crate::source::{FileId, SourceMap};
 pub use contract::{Known, Shared};
 pub use decompile::{Source, decompile};
 pub use diff::{Side, diff};
+pub(crate) use early::first_codes;
+pub use early::{Early, early};
 pub use goal::Goal;
 use std::borrow::Cow;
 use std::io;

@@ -10,6 +10,7 @@ mod declare;
 mod domain;
 mod eval;
 mod finish;
+mod first;
 mod layout;
 mod lists;
 mod members;
@@ -33,8 +34,9 @@ use crate::diagnostic::Diagnostic;
 use crate::interrupt::Interrupt;
 use crate::ir;
 use crate::resolve::program::{Expr, Frame, OptionSetting, Program, ProgramId, Unit};
-use declare::FirstPass;
+use declare::{Extent, FirstPass};
 use eval::{Eval, Shared};
+pub use first::{count_ranks, first_rank};
 use observe::{Notes, Observed};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -187,7 +189,7 @@ fn declare_all<'a>(start: &start::Start<'a>, shared: &mut Shared<'a>) -> Option<
     for rank in 0..world.ranks {
         let own = Rc::new(Declared::new(world.program));
         let mut eval = new_eval(world, shared, Some(rank), start.frame.clone(), own);
-        made.push(eval.declare());
+        made.push(eval.declare(Extent::Everything));
         let _ = eval.implement(collective, start.in_place);
         if rank == 0 {
             arguments = contract::arguments(parameters, &eval.frame);

@@ -4,31 +4,31 @@
 //! of ranks at which it occurs. The search tries larger and larger numbers until one exceeds the limit, then bisects
 //! between that number and the one before: a limit that is exceeded at some number of ranks is usually exceeded at all
 //! larger ones. Numbers of ranks that the program does not accept are skipped. If the search needs too many operations,
-//! it gives up, and the reports stay as they are.
+//! it gives up, and the reports stay as they are. Of a program that is so large that only its first rank was looked at,
+//! only the first rank is looked at with other numbers of ranks, too.
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::driver::{self, Lowered, Proof, Target};
-use crate::elaborate::Settings;
+use crate::elaborate::{self, Settings};
 use crate::interrupt::Interrupt;
 use crate::resolve::program::{Expr, ExprKind, Program, ProgramId, Type, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Limits that grow with the number of ranks.
-const GROWING: [Code; 5] = [Code::E0801, Code::E0802, Code::E0803, Code::E0804, Code::E0806];
+pub(crate) const GROWING: [Code; 5] =
+    [Code::E0801, Code::E0802, Code::E0803, Code::E0804, Code::E0806];
 
 /// How many operations the search may elaborate.
 const BUDGET: usize = 1_000_000;
 
-/// Adds a note to each report about a limit: from how many ranks on the limit is exceeded. `ranks` is the number of
-/// ranks that the reports are about.
+/// Adds a note to each report about a limit: from how many ranks on the limit is exceeded.
 pub fn explain(
     unit: &Unit,
     program: ProgramId,
     settings: &Settings,
     target: Target,
     interrupt: &Interrupt,
-    ranks: usize,
     diagnostics: &mut [Diagnostic],
 ) {
     let reported = |report: &&mut Diagnostic| {
@@ -41,9 +41,16 @@ pub fn explain(
     {
         return;
     }
+    let Some(ranks) = elaborate::count_ranks(unit, program, settings) else { return };
+    let first =
+        |settings: &Settings| driver::first_codes((unit, program, settings), target, interrupt);
+    let is_large = first(settings).is_some_and(|first| first.is_large);
     let look = |fewer: usize| {
         let settings =
             Settings { promises: false, ..with_ranks(&unit.programs[program], settings, fewer) };
+        if is_large {
+            return first(&settings).map(|first| (first.codes, first.operations));
+        }
         driver::lower(unit, program, &settings, Proof::Skipped, interrupt).0.map(|lowered| {
             let found = driver::limits(&lowered, target);
             (found.into_iter().map(|report| report.code).collect(), operations(&lowered))

@@ -20,7 +20,7 @@ mod version;
 use crate::diagnostic::witness::Finding;
 use crate::diagnostic::{Certainty, Change, Diagnostic, Fix, Severity};
 use crate::driver::Proof;
-use crate::elaborate::Settings;
+use crate::elaborate::{self, Settings};
 use crate::interrupt::Interrupt;
 use crate::onset::with_ranks;
 use crate::phase::phase;
@@ -133,6 +133,9 @@ struct Trials<'a> {
 
 impl<'a> Trials<'a> {
     fn new(subject: Subject<'a>) -> Option<Trials<'a>> {
+        if !subject.settings.iter().all(|settings| may_be_tried(subject, settings)) {
+            return None;
+        }
         let first = Version::new(subject)?;
         let situations = situations(subject, &first, BUDGET)?;
         Some(Trials { subject, first, situations, left: Cell::new(BUDGET) })
@@ -224,6 +227,14 @@ impl<'a> Trials<'a> {
         let nothing = |settings: &Settings| !self.first.promises_anything(settings, interrupt);
         reports.iter().any(|report| removes(report)) && settings.any(nothing)
     }
+}
+
+/// Whether a program may be small enough with these settings to be tried, as far as its first rank and the memory of all
+/// ranks show.
+fn may_be_tried(subject: Subject<'_>, settings: &Settings) -> bool {
+    let Subject { unit, program, interrupt, .. } = subject;
+    let first = elaborate::first_rank(unit, program, settings, interrupt);
+    first.is_none_or(|first| first.chunks() <= BUDGET as u64)
 }
 
 /// The requested settings, and other numbers of ranks that the program accepts and that fit the budget.

@@ -254,9 +254,8 @@ pub(crate) fn prove(
     let (goal, target) = (settings.goal, settings.target());
     let asked = (Proof::Needed, target);
     let (made, mut reports) = goal.check(unit, program, elaboration, asked, interrupt);
-    if let Some(made) = made.as_ref().filter(|_| goal == Goal::Executor) {
-        let ranks = made.ranks.len();
-        onset::explain(unit, program, elaboration, target, interrupt, ranks, &mut reports);
+    if goal == Goal::Executor {
+        onset::explain(unit, program, elaboration, target, interrupt, &mut reports);
     }
     (reports, made)
 }

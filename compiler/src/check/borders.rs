@@ -13,7 +13,7 @@ use crate::ir::memory::{Access, Extent, accesses, cells};
 use crate::ir::{Buffer, Operand, Program, RankId, Transfer, Verb};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Whether slices that end within chunks meet something that is not shared out like them.
 pub(super) fn are_met(program: &Program) -> bool {
@@ -36,7 +36,7 @@ pub(super) fn are_met(program: &Program) -> bool {
         }
     }
     let is_whole = |counts: &Vec<u32>| counts.iter().all(|count| counts.first() == Some(count));
-    memory.values().any(Borders::are_met) || !parts.values().all(is_whole)
+    memory.into_values().any(Borders::are_met) || !parts.values().all(is_whole)
 }
 
 /// Whether slices that end within chunks lie in memory that windows of pipelines lie in, too, and something is written there.
@@ -123,8 +123,8 @@ impl Statement {
 /// Where accesses to a buffer begin and end.
 #[derive(Default)]
 struct Borders {
-    all: BTreeSet<u64>,
-    written: BTreeSet<u64>,
+    all: Vec<u64>,
+    written: Vec<u64>,
     /// The accesses that are shared out, by where they begin and end: how, and whether one of them writes.
     shared: BTreeMap<(u64, u64), (Sharing, bool)>,
     /// Whether the same memory is shared out in several ways, and written.
@@ -135,9 +135,13 @@ struct Borders {
 impl Borders {
     fn add(&mut self, extent: &Extent, write: bool, shared: Option<Sharing>) {
         self.writes |= write;
-        self.all.extend([extent.start, extent.end]);
-        if write {
-            self.written.extend([extent.start, extent.end]);
+        let borders = [extent.start, extent.end];
+        // The blocks of a group have the same accesses, one after the other.
+        if !self.all.ends_with(&borders) {
+            self.all.extend(borders);
+        }
+        if write && !self.written.ends_with(&borders) {
+            self.written.extend(borders);
         }
         if let Some(sharing) = shared {
             let known = self.shared.entry((extent.start, extent.end)).or_insert((sharing, false));
@@ -146,9 +150,12 @@ impl Borders {
         }
     }
 
-    fn are_met(&self) -> bool {
-        let within = |borders: &BTreeSet<u64>, (start, end): (u64, u64)| {
-            borders.range(start.saturating_add(1)..end.max(start + 1)).next().is_some()
+    fn are_met(mut self) -> bool {
+        self.all.sort_unstable();
+        self.written.sort_unstable();
+        let within = |borders: &[u64], (start, end): (u64, u64)| {
+            let after = borders.partition_point(|border| *border <= start);
+            borders.get(after).is_some_and(|border| *border < end)
         };
         let mut shared = self.shared.iter();
         self.several && self.writes

@@ -74,7 +74,7 @@ pub(super) use fold::Fold;
 use guarantee::Guarantees;
 use history::History;
 use launches::Launches;
-pub(super) use launches::{Across, Use};
+pub(super) use launches::{Across, Use, Writes};
 use machine::Cut;
 use merged::Merged;
 use std::collections::BTreeSet;
@@ -100,6 +100,8 @@ pub(super) enum Races {
     TooLong(Exceeded),
     /// In some schedule these blocks can never go on.
     Standing(Vec<Stuck>),
+    /// Something has no counterpart where there must be one, so nothing is certain.
+    Lost,
 }
 
 /// Two statements whose accesses conflict.
@@ -143,8 +145,9 @@ pub(super) struct Folded<'p> {
 pub(super) enum Beyond {
     /// Nothing.
     Nothing,
-    /// What launches have to do with launches of another size ([`Across`]).
-    Sizes,
+    /// What launches have to do with launches of another size ([`Across`]), and how writes are looked at for
+    /// that.
+    Sizes(Writes),
 }
 
 /// The result of following the representatives only. A mistake on any rank shows on one of them; which other ranks have
@@ -189,10 +192,14 @@ impl<'p> Folded<'p> {
             return (Seen::Unclear, None);
         };
         let inputs = Inputs { program: merged.program(), fold: &fold, grain };
-        match after.conflicts.is_empty() && after.early.is_empty() {
-            false => (Seen::Unclear, None),
-            true if kept::are_kept(inputs, &after.cells) => (Seen::Sound, after.across),
-            true => (Seen::Apart, after.across),
+        if !after.conflicts.is_empty() || !after.early.is_empty() {
+            return (Seen::Unclear, None);
+        }
+        let is_kept = kept::are_kept(inputs, &after.cells);
+        match (fold.is_lost(), is_kept) {
+            (true, _) => (Seen::Unclear, None),
+            (false, true) => (Seen::Sound, after.across),
+            (false, false) => (Seen::Apart, after.across),
         }
     }
 }
@@ -219,6 +226,7 @@ pub(super) fn check(
             Races::Found(reports.into_iter().map(noted).collect(), None)
         }
         Err(Cut::Standing(stuck)) => Races::Standing(stuck),
+        Err(Cut::Lost) => Races::Lost,
         Err(Cut::Interrupted) => Races::Interrupted,
         Err(Cut::TooLong(exceeded)) => Races::TooLong(exceeded),
     }
@@ -315,12 +323,13 @@ fn follow<'p>(
     after.exceeded.extend(&shared.guarantees.exceeded);
     let lookup = Lookup { history: &history, agents: &agents };
     after.conflicts = Launches { program, fold, lookup, after: &after }.conflicts();
-    if beyond == Beyond::Sizes {
-        after.across = Some(Launches { program, fold, lookup, after: &after }.across());
+    if let Beyond::Sizes(writes) = beyond {
+        after.across = Some(Launches { program, fold, lookup, after: &after }.across(writes));
     }
     drop_settled(&mut after, fold, lookup);
     after.early = begun::early(program, fold, lookup, &after.ends);
-    Ok(after)
+    // What was looked up in vain may have hidden something.
+    if fold.is_lost() || agents.is_lost() { Err(Cut::Lost) } else { Ok(after) }
 }
 
 /// Drops conflicts about packets written twice to one place where it is certain which one remains there, and which one

@@ -5,7 +5,7 @@
 //!   program is right if all launches have one size, or if whoever launches it synchronizes the ranks in between.
 
 use super::classes;
-use super::race::{Across, Beyond, Use};
+use super::race::{Across, Beyond, Use, Writes};
 use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::Program;
@@ -18,19 +18,19 @@ pub(super) enum Sizes {
     /// All launches have one size.
     One,
     /// Of the classes that were looked at, this is known.
-    Several(Option<Across>),
+    Several(Writes, Option<Across>),
     /// Different ranks were followed in different classes.
     Unclear,
 }
 
 impl Sizes {
-    /// Of a program of which nothing is known yet.
-    pub(super) fn of(program: &Program) -> Sizes {
+    /// Of a program of which nothing is known yet, and how its writes are looked at.
+    pub(super) fn of(program: &Program, writes: Writes) -> Sizes {
         let has_scratch = program.ranks.iter().any(|rank| rank.scratch_chunks > 0);
         match (has_scratch, classes::is_of_one_size(program)) {
             (false, _) => Sizes::Any,
             (true, true) => Sizes::One,
-            (true, false) => Sizes::Several(None),
+            (true, false) => Sizes::Several(writes, None),
         }
     }
 
@@ -38,46 +38,52 @@ impl Sizes {
     pub(super) fn beyond(&self) -> Beyond {
         match self {
             Sizes::Any | Sizes::One | Sizes::Unclear => Beyond::Nothing,
-            Sizes::Several(_) => Beyond::Sizes,
+            Sizes::Several(writes, _) => Beyond::Sizes(*writes),
         }
     }
 
     /// Adds what was found of a class, if anything.
     pub(super) fn add(&mut self, across: Option<Across>) {
         let Some(across) = across else { return };
-        if let Sizes::Several(known) = self {
+        if let Sizes::Several(writes, known) = self {
             let both = match known.take() {
                 Some(known) => known.and(across),
                 None => Some(across),
             };
-            *self = both.map_or(Sizes::Unclear, |both| Sizes::Several(Some(both)));
+            let writes = *writes;
+            *self = both.map_or(Sizes::Unclear, |both| Sizes::Several(writes, Some(both)));
         }
     }
 
     /// Whether every rank has to be followed to tell, or to say where: in a plan, every rank has places of its own.
     pub(super) fn needs_all_ranks(&self, program: &Program) -> bool {
         match self {
-            Sizes::Any | Sizes::One | Sizes::Several(None) => false,
+            Sizes::Any | Sizes::One | Sizes::Several(_, None) => false,
             Sizes::Unclear => true,
-            Sizes::Several(Some(across)) => {
+            Sizes::Several(_, Some(across)) => {
                 let mut conflicts = across.conflicts().filter(|_| !across.is_of_all_ranks());
                 conflicts.any(|(_, second)| is_in_plan(program, &second))
             }
         }
     }
 
+    /// Whether writes have to be looked at one by one to tell.
+    pub(super) fn needs_each_write(&self) -> bool {
+        matches!(self, Sizes::Several(_, Some(across)) if across.is_unclear())
+    }
+
     /// Whether all classes that were looked at may follow each other.
     pub(super) fn may_change(&self) -> bool {
         match self {
             Sizes::Any => true,
-            Sizes::One | Sizes::Unclear | Sizes::Several(None) => false,
-            Sizes::Several(Some(across)) => across.conflicts().next().is_none(),
+            Sizes::One | Sizes::Unclear | Sizes::Several(_, None) => false,
+            Sizes::Several(_, Some(across)) => across.conflicts().next().is_none(),
         }
     }
 
     /// The report about a write that may come too early and for which that is not accepted: of the first rank that has one.
     pub(super) fn report(&self, program: &Program, unit: u64) -> Option<Diagnostic> {
-        let Sizes::Several(Some(across)) = self else { return None };
+        let Sizes::Several(_, Some(across)) = self else { return None };
         let accepted = |second: &Use| program.origins.accepts(Code::W0503.id(), second.origin);
         let open = across.conflicts().filter(|(_, second)| !accepted(second));
         let place = |one: &Use| program.origins.place(one.origin);

@@ -7,7 +7,7 @@ use super::report::Reporter;
 use super::settings::{self, Given};
 use super::{Failure, Status, cuda, files, manifest, output, sweep};
 use compiler::diagnostic::{Diagnostic, Severity};
-use compiler::driver::{self, Lowered, Proof, Target};
+use compiler::driver::{self, Goal, Lowered, Proof, Target};
 use compiler::elaborate;
 use compiler::interrupt::Interrupt;
 use compiler::ir;
@@ -119,11 +119,10 @@ fn write_plan(
     path: Option<&Path>,
 ) -> Result<Option<BuiltPlan>, Failure> {
     let mut made = None;
-    let ranks = program.program().ranks.len();
     let fill = |out: &mut dyn io::Write| {
         let mut out = map::Hashed::new(out);
         let outcome = driver::write_plan(program, input.target, &mut out)?;
-        if !reporter.add(input.explained(ranks, outcome.diagnostics)) {
+        if !reporter.add(input.explained(outcome.diagnostics)) {
             let message_size = (outcome.min_message_size, outcome.max_message_size);
             made = Some(BuiltPlan { digest: out.digest(), message_size });
         }
@@ -200,6 +199,9 @@ impl BuildInput {
         if reporter.is_stopped() {
             return None;
         }
+        if program.is_none() && lowering.goal == Goal::Executor {
+            diagnostics = self.explained(diagnostics);
+        }
         self.proved = proof != Proof::Skipped && driver::is_proved(&diagnostics);
         let check =
             |unit: &Unit, program: ProgramId, settings: &elaborate::Settings, proof: Proof| {
@@ -229,16 +231,16 @@ impl BuildInput {
     ) -> bool {
         let mut found = (lowering.limits)(lowered, self.target);
         found.retain(|report| report.severity != Severity::Note);
-        if let Some(ranks) = (lowering.ranks)(lowered) {
-            found = self.explained(ranks, found);
+        if lowering.goal == Goal::Executor {
+            found = self.explained(found);
         }
         !reporter.add_new(found)
     }
 
     /// The reports about a target's limits, each with the number of ranks from which on the limit is exceeded.
-    fn explained(&self, ranks: usize, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    fn explained(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let (unit, target, interrupt) = (&self.loaded.unit, self.target, Interrupt::default());
-        onset::explain(unit, self.program, &self.settings, target, &interrupt, ranks, &mut found);
+        onset::explain(unit, self.program, &self.settings, target, &interrupt, &mut found);
         found
     }
 }

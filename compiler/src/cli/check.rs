@@ -92,10 +92,9 @@ fn one(
         let _one = sweep.varies().then(|| phase("with", &combination.text));
         let settings = given.settings(elaboration, combination.parameters.clone());
         let asked = (proof, target);
-        let (made, mut diagnostics) = goal.check(unit, program, &settings, asked, interrupt);
-        if let Some(made) = made.filter(|_| goal == Goal::Executor && !sweep.varies()) {
-            let ranks = made.ranks.len();
-            onset::explain(unit, program, &settings, target, interrupt, ranks, &mut diagnostics);
+        let (_, mut diagnostics) = goal.check(unit, program, &settings, asked, interrupt);
+        if goal == Goal::Executor && !sweep.varies() {
+            onset::explain(unit, program, &settings, target, interrupt, &mut diagnostics);
         }
         if interrupt.is_set() {
             break;

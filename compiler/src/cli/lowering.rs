@@ -15,18 +15,12 @@ pub(crate) struct Lowering<T> {
     pub(super) goal: Goal,
     lower: Lower<T>,
     pub(super) limits: fn(&T, Target) -> Vec<Diagnostic>,
-    /// How many ranks a program has; none if reports about limits do not say from how many ranks on they are exceeded.
-    pub(super) ranks: fn(&T) -> Option<usize>,
 }
 
 impl Lowering<Lowered> {
     /// For MSCCL++'s executor.
-    pub(crate) const EXECUTOR: Self = Lowering {
-        goal: Goal::Executor,
-        lower: driver::lower,
-        limits: driver::limits,
-        ranks: |lowered| Some(lowered.program().ranks.len()),
-    };
+    pub(crate) const EXECUTOR: Self =
+        Lowering { goal: Goal::Executor, lower: driver::lower, limits: driver::limits };
 }
 
 impl Lowering<Kernels> {
@@ -35,7 +29,6 @@ impl Lowering<Kernels> {
         goal: Goal::Cuda,
         lower: driver::lower_to_kernels,
         limits: driver::kernel_limits,
-        ranks: |_| None,
     };
 
     /// For kernels whose ports use NVSHMEM.
@@ -43,7 +36,6 @@ impl Lowering<Kernels> {
         goal: Goal::Nvshmem,
         lower: driver::lower_to_nvshmem,
         limits: driver::kernel_limits,
-        ranks: |_| None,
     };
 
     /// For kernels that are a native algorithm of MSCCL++.
@@ -51,7 +43,6 @@ impl Lowering<Kernels> {
         goal: Goal::Mscclpp,
         lower: driver::lower_to_native,
         limits: driver::kernel_limits,
-        ranks: |_| None,
     };
 }
 
@@ -65,7 +56,13 @@ impl<T> Lowering<T> {
         (proof, target): (Proof, Target),
         interrupt: &Interrupt,
     ) -> (Option<T>, Vec<Diagnostic>) {
+        let of = (unit, program, settings);
+        let early = driver::early(self.goal, of, (proof, target), interrupt);
+        if early.is_large {
+            return (None, early.and(Vec::new(), false));
+        }
         let (lowered, found) = (self.lower)(unit, program, settings, proof, interrupt);
-        (lowered, target.graded_if_lacking(found))
+        let found = early.and(target.graded_if_lacking(found), lowered.is_some());
+        (lowered, found)
     }
 }

@@ -1,13 +1,34 @@
 //! `--timings FILE`: how long each phase took, as a trace that Perfetto and Chrome's `about:tracing` open.
 //!
 //! In: beginnings and ends of phases. Out: the "Trace Event Format" as JSON: an event `B` and an event `E` for each
-//! phase, times in microseconds since the start, amounts of work as arguments of the end.
+//! phase, times in microseconds since the start, amounts of work as arguments of the end. Where the system says how long
+//! the thread has run, each event has that, too: other work on the machine matters less to it.
 
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// More events than this are not recorded, and their phases are counted: a sweep may have millions.
 const MOST_EVENTS: usize = 1_000_000;
+
+/// When something happened.
+#[derive(Clone, Copy)]
+pub(super) struct Reading {
+    /// Since the start of the run.
+    pub(super) at: Duration,
+    /// How long the thread has run, if the system says.
+    pub(super) cpu: Option<Duration>,
+}
+
+impl Reading {
+    /// An event of this time.
+    fn event(self, mut event: Value) -> Value {
+        event["ts"] = json!(micros(self.at));
+        if let Some(cpu) = self.cpu {
+            event["tts"] = json!(micros(cpu));
+        }
+        event
+    }
+}
 
 /// The events of a run so far.
 #[derive(Default)]
@@ -20,7 +41,7 @@ pub(super) struct Timings {
 
 impl Timings {
     /// Records that a phase begins.
-    pub(super) fn begins(&mut self, at: Duration, thread: usize, phase: &str, subject: &str) {
+    pub(super) fn begins(&mut self, at: Reading, thread: usize, phase: &str, subject: &str) {
         if self.open.len() <= thread {
             self.open.resize(thread + 1, Vec::new());
         }
@@ -33,21 +54,21 @@ impl Timings {
             return;
         }
         let name = if subject.is_empty() { phase.to_owned() } else { format!("{phase} {subject}") };
-        self.events.push(json!({
-            "ph": "B", "name": name, "cat": phase, "ts": micros(at), "pid": 1, "tid": thread + 1,
-        }));
+        self.events.push(at.event(json!({
+            "ph": "B", "name": name, "cat": phase, "pid": 1, "tid": thread + 1,
+        })));
     }
 
     /// Records the end of the phase that began last on the thread.
-    pub(super) fn ends(&mut self, at: Duration, thread: usize, numbers: &[(&'static str, u64)]) {
+    pub(super) fn ends(&mut self, at: Reading, thread: usize, numbers: &[(&'static str, u64)]) {
         if self.open.get_mut(thread).and_then(Vec::pop) != Some(true) {
             return;
         }
         let numbers: serde_json::Map<String, Value> =
             numbers.iter().map(|(what, number)| ((*what).to_owned(), json!(number))).collect();
-        self.events.push(json!({
-            "ph": "E", "ts": micros(at), "pid": 1, "tid": thread + 1, "args": numbers,
-        }));
+        self.events.push(at.event(json!({
+            "ph": "E", "pid": 1, "tid": thread + 1, "args": numbers,
+        })));
     }
 
     /// The trace.

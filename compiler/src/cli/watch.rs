@@ -2,13 +2,13 @@
 //!
 //! This is the only place that knows when a run began. If neither is requested, phases are not observed.
 
-use super::timings::Timings;
+use super::timings::{Reading, Timings};
 use super::{Failure, output, progress};
 use compiler::phase::{self, Watcher};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What is known about a run; shared with the compiler, which reports its phases.
 #[derive(Clone)]
@@ -59,6 +59,11 @@ impl Watch {
         (!state.now.is_empty()).then(|| format!("{seconds} s: {}", state.now.join(", ")))
     }
 
+    /// The time.
+    fn read(&self) -> Reading {
+        Reading { at: self.started.elapsed(), cpu: spent() }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -66,7 +71,7 @@ impl Watch {
 
 impl Watcher for Watch {
     fn begins(&self, phase: &'static str, subject: &str) {
-        let at = self.started.elapsed();
+        let at = self.read();
         let mut state = self.state();
         let thread = state.thread();
         if thread == 0 {
@@ -79,7 +84,7 @@ impl Watcher for Watch {
     }
 
     fn ends(&self, _: &'static str, numbers: &[(&'static str, u64)]) {
-        let at = self.started.elapsed();
+        let at = self.read();
         let mut state = self.state();
         let thread = state.thread();
         if thread == 0 {
@@ -100,6 +105,12 @@ impl State {
             self.threads.len() - 1
         })
     }
+}
+
+/// How long this thread has run, if the system says (Linux).
+fn spent() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
 fn command() -> Vec<String> {

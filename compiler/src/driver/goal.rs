@@ -2,7 +2,7 @@
 //! all reports, including those about what the target has no room for.
 
 use super::{
-    Kernels, Proof, Target, kernel_limits, limits, lower, lower_to_kernels, lower_to_native,
+    Kernels, Proof, Target, early, kernel_limits, limits, lower, lower_to_kernels, lower_to_native,
     lower_to_nvshmem,
 };
 use crate::diagnostic::Diagnostic;
@@ -35,6 +35,10 @@ impl Goal {
         (proof, target): (Proof, Target),
         interrupt: &Interrupt,
     ) -> (Option<ir::Program>, Vec<Diagnostic>) {
+        let early = early(self, (unit, program, settings), (proof, target), interrupt);
+        if early.is_large {
+            return (None, early.and(Vec::new(), false));
+        }
         let kernels = |(kernels, found): (Option<Kernels>, Vec<Diagnostic>)| {
             let exceeded = kernels.as_ref().map(|kernels| kernel_limits(kernels, target));
             (kernels.map(|kernels| kernels.program), found, exceeded)
@@ -51,6 +55,7 @@ impl Goal {
         };
         let mut found = target.graded_if_lacking(found);
         found.extend(exceeded.into_iter().flatten());
+        let found = early.and(found, program.is_some());
         (program, found)
     }
 }

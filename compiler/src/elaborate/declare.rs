@@ -62,12 +62,25 @@ pub(super) struct FirstPass {
     pub(super) semaphores: Vec<Declaration>,
 }
 
+/// Which declarations are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All.
+    Everything,
+    /// Those that other ranks refer to: channels and semaphores are left out.
+    Memory,
+}
+
 impl<'a> Eval<'_, 'a> {
     /// Goes through the program's top level.
-    pub(super) fn declare(&mut self) -> FirstPass {
+    pub(super) fn declare(&mut self, extent: Extent) -> FirstPass {
         let mut made = FirstPass::default();
         let world = self.world;
-        for item in &world.program.body {
+        let is_left_out = |item: &ProgramItem| {
+            extent == Extent::Memory
+                && matches!(item, ProgramItem::Channel(_) | ProgramItem::Semaphore(_))
+        };
+        for item in world.program.body.iter().filter(|item| !is_left_out(item)) {
             // The failure has been reported. Other declarations can still be made, but not after a requirement that
             // does not hold.
             if self.declare_item(item, &mut made).is_err() && is_requirement(item) {

@@ -72,13 +72,15 @@ pub(super) fn elements(
             let packet = writes_packets(transfer.verb, *index);
             first((program, grain), here, operand, (packet, share), &mut writes);
         }
-        elements.extend(covered.clone().zip(elements.len() as u32..).map(|(at, number)| Element {
-            number,
-            entry,
-            lane: Lane { share, at: at - covered.start },
-            reads: reads.iter().map(|access| access.further(at)).collect(),
-            writes: writes.iter().map(|access| access.further(at)).collect(),
-        }));
+        for at in covered.clone() {
+            elements.push(Element {
+                number: elements.len() as u32,
+                entry,
+                lane: Lane { share, at: at - covered.start },
+                reads: further(&reads, at),
+                writes: further(&writes, at),
+            });
+        }
     }
     elements
 }
@@ -91,16 +93,16 @@ fn first(
     (packet, share): (bool, Share),
     into: &mut Accesses,
 ) {
-    into.extend(extents(&program.ranks, here, *operand).map(|extent| {
+    for extent in extents(&program.ranks, here, *operand) {
         let cell = grain.cells(extent.start);
         let place = Place { rank: extent.rank, buffer: extent.buffer, cell };
-        Access { place, buffer: operand.buffer, packet, share }
-    }));
+        into.push(Access { place, buffer: operand.buffer, packet, share });
+    }
 }
 
-impl Access {
-    /// The same access, this many cells further on.
-    fn further(&self, cells: u64) -> Access {
-        Access { place: Place { cell: self.place.cell + cells, ..self.place }, ..*self }
-    }
+/// The same accesses, this many cells further on.
+fn further(accesses: &Accesses, cells: u64) -> Accesses {
+    let mut all = Accesses::from_slice(accesses);
+    all.iter_mut().for_each(|access| access.place.cell += cells);
+    all
 }

@@ -2,12 +2,14 @@
 //!
 //! A proxy carries out requests in the order in which they were pushed. Where several blocks push to one channel, that
 //! order is not certain, so the channel then counts as several proxies, one for each of these blocks. With each of these
-//! comes a queue, an agent whose steps are the pushes: who knows of them knows what comes first.
+//! comes a queue, an agent whose steps are the pushes: who knows of them knows what comes first. Where an agent is looked up
+//! that does not exist, nothing is concluded from what was found ([`Agents::is_lost`]).
 
 use super::turn::{Turn, TurnId};
 use crate::check::pushers;
 use crate::ir::{BlockId, ChannelId, ChannelKind, Program, Rank, RankId};
 use crate::table::{Id, Rows, Table};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -35,6 +37,8 @@ pub(super) struct Agents {
     /// The rank of each agent.
     owners: Vec<u32>,
     turn: Turn,
+    /// Whether an agent was looked up that does not exist: then nothing is known.
+    lost: Cell<bool>,
 }
 
 impl Agents {
@@ -82,7 +86,12 @@ impl Agents {
             channels.row(id).iter().filter_map(peer).collect::<Vec<RankId>>()
         });
         let (ports, peers) = (Rows::new(ports), Rows::new(peers));
-        Agents { blocks, proxies, ports, channels, peers, pushers, owners, turn }
+        debug_assert!(
+            ranks().all(|(id, _)| channels.row(id).len() == peers.row(id).len()),
+            "a port leads to a rank"
+        );
+        let lost = Cell::new(false);
+        Agents { blocks, proxies, ports, channels, peers, pushers, owners, turn, lost }
     }
 
     /// The agents that are a rank's blocks.
@@ -120,17 +129,32 @@ impl Agents {
     pub(super) fn proxy(&self, rank: RankId, channel: ChannelId, block: Agent) -> Agent {
         let first = self.proxies.lookup(rank).map(|agents| agents.start);
         let port = self.ports.get(rank, channel.index());
-        let Some((first, port)) = first.zip(port) else { return NOBODY };
         let of_block = |one: &BlockId| self.blocks(rank).start + one.0 == block;
-        let blocks = self.pushers.get(&(rank, channel));
-        first
-            + port
-            + blocks.and_then(|blocks| blocks.iter().position(of_block)).unwrap_or(0) as Agent
+        // With one pusher, there is one proxy.
+        let number = match self.pushers.get(&(rank, channel)) {
+            Some(blocks) => blocks.iter().position(of_block),
+            None => Some(0),
+        };
+        let Some(((first, port), number)) = first.zip(port).zip(number) else {
+            return self.lose();
+        };
+        first + port + number as Agent
+    }
+
+    /// An agent does not exist.
+    fn lose(&self) -> Agent {
+        self.lost.set(true);
+        NOBODY
+    }
+
+    /// Whether an agent was looked up that does not exist. Then what was found says nothing.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost.get()
     }
 
     /// The queue of a proxy that shares its channel with others.
     pub(super) fn queue(&self, proxy: Agent) -> Agent {
-        proxy + self.siblings(proxy).len() as Agent
+        proxy.saturating_add(self.siblings(proxy).len() as Agent)
     }
 
     /// The proxies of a proxy's channel, itself included: they are carried out in one order, but it is not known in which.
@@ -144,7 +168,7 @@ impl Agents {
             let count = self.pushers.get(&(home, *channel)).map_or(1, Vec::len);
             Some(start..start + count as Agent)
         };
-        siblings().unwrap_or(proxy..proxy + 1)
+        siblings().unwrap_or(proxy..proxy.saturating_add(1))
     }
 
     /// The rank at the other end of a proxy's channel; none of a block.
@@ -169,6 +193,8 @@ impl Agents {
         let Some(rank) = self.owners.get(agent as usize) else { return agent };
         let of = if self.is_proxy(agent) { &self.proxies } else { &self.blocks };
         let (from, to) = (of.lookup(RankId(*rank)), of.lookup(RankId(self.turn.then(*rank, by))));
-        from.zip(to).map_or(NOBODY, |(from, to)| agent - from.start + to.start)
+        let (Some(from), Some(to)) = (from, to) else { return self.lose() };
+        debug_assert!(from.len() == to.len(), "symmetric ranks have as many agents");
+        agent - from.start + to.start
     }
 }

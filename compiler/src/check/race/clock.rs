@@ -93,7 +93,11 @@ impl Clock {
 
     /// A clock that knows what these sources tell.
     pub(super) fn told(sources: impl IntoIterator<Item = Source>) -> Clock {
-        Clock { fresh: sources.into_iter().map(Packed::from).collect(), ..Clock::default() }
+        let mut clock = Clock::default();
+        for source in sources {
+            clock.fresh.push(Packed::from(source));
+        }
+        clock
     }
 
     /// All of the agent's own steps before this one have happened.

@@ -4,7 +4,8 @@
 //! Whatever rank 0 does to a rank p, some rank does to rank 0 in the same way; and whatever rank 0 hears from p, some
 //! rank hears from rank 0. A fold maps each cell and each channel of a rank to its counterpart on the rank's
 //! representative. It is guessed from what everything is used for ([`marks`], [`guess`]), and then verified against
-//! every operation of every rank ([`same`]).
+//! every operation of every rank ([`same`]). Where something turns out to have no counterpart all the same, nothing is
+//! concluded, and every rank is followed.
 
 mod guess;
 mod homes;
@@ -25,7 +26,8 @@ use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankI
 use crate::table::{Id, Table};
 pub(super) use homes::{Homes, Span};
 use marks::{Marks, Numbers};
-use std::cell::OnceCell;
+use rustc_hash::FxHashSet;
+use std::cell::{Cell, OnceCell};
 use std::iter::{once, once_with};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -48,6 +50,8 @@ pub(in crate::check) struct Fold {
     /// Whether ranks may process the elements of an operation in another order than their representative, and so by
     /// other threads.
     scattered: bool,
+    /// Whether something was looked up that has no counterpart: then nothing is known.
+    lost: Cell<bool>,
 }
 
 /// The counterparts of what one rank has on its representative. A buffer that is part of another one has no chunks of
@@ -67,7 +71,12 @@ struct Folded {
 impl Fold {
     /// Every rank represents itself.
     pub(super) fn none() -> Fold {
-        Fold { turn: Turn::Still, grain: Grain::parts(1), ranks: Rc::default(), scattered: false }
+        Fold::new(Turn::Still, Rc::default(), false)
+    }
+
+    /// Looks at memory by chunks until [`Fold::at`] sets another grain.
+    fn new(turn: Turn, ranks: Rc<Vec<Folded>>, scattered: bool) -> Fold {
+        Fold { turn, grain: Grain::parts(1), ranks, scattered, lost: Cell::new(false) }
     }
 
     /// As few representatives as possible, if ranks are symmetric, and the operations to follow: as they stand, if
@@ -107,7 +116,38 @@ impl Fold {
 
     /// Whether ranks do the same as their representatives under this fold.
     pub(super) fn holds(&self, merged: &Merged<'_>) -> bool {
-        (!self.scattered || is_plain(merged.program())) && same::holds(merged, self)
+        let holds = (!self.scattered || is_plain(merged.program())) && same::holds(merged, self);
+        debug_assert!(!holds || self.is_one_to_one(), "two things have one counterpart");
+        holds && !self.lost.get()
+    }
+
+    /// Whether no two things of a rank have the same counterpart.
+    fn is_one_to_one(&self) -> bool {
+        let is_distinct = |list: &mut dyn Iterator<Item = u32>| {
+            let (mut count, mut seen) = (0, FxHashSet::default());
+            list.inspect(|_| count += 1).for_each(|one| {
+                seen.insert(one);
+            });
+            seen.len() == count
+        };
+        self.ranks.iter().all(|rank| {
+            let lists = [&rank.blocks, &rank.channels, &rank.semaphores];
+            let homes = [&rank.input, &rank.output, &rank.scratch];
+            lists.into_iter().all(|list| is_distinct(&mut list.iter().copied()))
+                && homes.into_iter().all(|homes| {
+                    is_distinct(&mut (0..homes.len()).filter_map(|chunk| homes.get(chunk)))
+                })
+        })
+    }
+
+    /// Something has no counterpart.
+    pub(super) fn lose(&self) {
+        self.lost.set(true);
+    }
+
+    /// Whether something was looked up that has no counterpart. Then what was found says nothing.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost.get()
     }
 
     /// Whether everything that a program's ranks have has a counterpart.
@@ -131,6 +171,7 @@ impl Fold {
         let keeps = |rank: &Folded| {
             [&rank.input, &rank.output, &rank.scratch].iter().all(|homes| homes.keep_units(unit))
         };
+        debug_assert!(!self.is_lost(), "a fold that holds has lost nothing");
         let kept = !self.scattered || unit == 1 || self.ranks.iter().all(keeps);
         kept.then(|| Fold { grain, ..self.clone() })
     }
@@ -161,7 +202,10 @@ impl Fold {
             return (place, 0);
         }
         let (chunk, part) = self.grain.unit(place.cell);
-        let chunk = self.cell(place.rank, place.buffer, chunk).unwrap_or(0);
+        let chunk = self.cell(place.rank, place.buffer, chunk).unwrap_or_else(|| {
+            self.lose();
+            0
+        });
         let cell = self.grain.cells(u64::from(chunk)) + part;
         (Place { rank, buffer: place.buffer, cell }, by)
     }
@@ -174,7 +218,11 @@ impl Fold {
         }
         let there = self.ranks.get(rank.index());
         let there = there.and_then(|there| there.channels.get(channel.index()));
-        (first, ChannelId(there.copied().unwrap_or(u32::MAX)), by)
+        let there = there.copied().unwrap_or_else(|| {
+            self.lose();
+            u32::MAX
+        });
+        (first, ChannelId(there), by)
     }
 
     fn cell(&self, rank: RankId, buffer: Buffer, chunk: u64) -> Option<u32> {
@@ -213,10 +261,8 @@ impl Way {
             Way::Turn(turn) if !marks::begin_alike(merged, *turn) => None,
             Way::Turn(turn) => {
                 let cells = cells.get_or_init(|| uses::cut(merged));
-                let fold = |ranks: Vec<Folded>, scattered| {
-                    let (turn, ranks) = (*turn, Rc::new(ranks));
-                    Fold { turn, grain: Grain::parts(1), ranks, scattered }
-                };
+                let fold =
+                    |ranks: Vec<Folded>, scattered| Fold::new(*turn, Rc::new(ranks), scattered);
                 let marks =
                     |numbers, rounds| marks::marks((merged, cells), *turn, (numbers, rounds));
                 let guess = |marks: Option<Vec<Marks>>| {

@@ -101,6 +101,10 @@ impl History {
         previous: MomentId,
         sources: impl IntoIterator<Item = Source>,
     ) -> MomentId {
+        debug_assert!(
+            previous == NONE || self.moment(previous).is_some_and(|one| one.chain == chain),
+            "moments of one chain follow each other"
+        );
         let first = self.sources.len() as u32;
         for source in sources {
             push(&mut self.sources, Packed::from(source));

@@ -56,6 +56,7 @@ impl<'a> Kept<'a> {
     /// Whether the promises are kept on ranks that have the same.
     fn all(&self, ranks: &[(RankId, &Rank)]) -> bool {
         let list = ranks.first().map_or(&[] as &[Promise], |(_, rank)| &rank.promises);
+        debug_assert!(list.is_sorted_by_key(|one| one.chunk), "promises are in order");
         // The chunks of a unit have the same promise.
         let unit = self.inputs.grain.chunks_of_unit();
         let units: Vec<&Promise> =
@@ -124,7 +125,11 @@ impl<'a> Kept<'a> {
 
     /// The value of the counterpart of a cell of a rank's output, if it was ever written.
     fn written(&self, output: &Output<'a>, (chunk, part): (u32, u32)) -> Option<&'a Value> {
-        let home = output.homes.and_then(|homes| homes.get(output.first + chunk)).unwrap_or(0);
+        let home = output.homes.and_then(|homes| homes.get(output.first + chunk));
+        let home = home.unwrap_or_else(|| {
+            self.inputs.fold.lose();
+            0
+        });
         let cell = self.inputs.grain.cells(u64::from(home)) + u64::from(part);
         let value = output.cells.get(cell as usize).map(|cell| &cell.value);
         value.filter(|value| !matches!(value, Value::Nothing))

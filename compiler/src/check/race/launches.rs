@@ -20,7 +20,7 @@ use super::pages::Pages;
 use super::turn::TurnId;
 use crate::ir::{Buffer, Program, RankId};
 use crate::table::Id;
-pub(in crate::check) use sizes::{Across, Use};
+pub(in crate::check) use sizes::{Across, Use, Writes};
 use smallvec::SmallVec;
 
 /// An access to scratch, and what was known at that time.

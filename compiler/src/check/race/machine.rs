@@ -112,6 +112,8 @@ pub(super) enum Cut {
     TooLong(Exceeded),
     /// In its schedule these blocks can never go on.
     Standing(Vec<Stuck>),
+    /// A counterpart was looked up in vain, which may have hidden something.
+    Lost,
 }
 
 pub(super) struct Machine<'p, 'b> {
@@ -326,6 +328,7 @@ impl<'p, 'b> Machine<'p, 'b> {
         }
         let several = elements.last().is_some_and(|element| element.entry > 0);
         let done = block.heard().map_or(0, |heard| heard.done);
+        debug_assert!(done <= elements.len(), "no more is done than there is");
         let left = elements.get(done..).unwrap_or_default();
         let (ready, missing) = self.ready(left);
         let at_once = self.few || transfer.via == Some(ChannelKind::Port);

@@ -83,8 +83,9 @@ impl<'p> Machine<'p, '_> {
         let (home, by) = self.fold.home(place);
         let turn = self.agents.turn();
         let cells = self.cells.get_mut(home.rank.index());
-        if let Some(cell) = cells.and_then(|cells| cells.get_mut(home.buffer, home.cell)) {
-            cell.value = value.turned(turn, turn.back(by));
+        match cells.and_then(|cells| cells.get_mut(home.buffer, home.cell)) {
+            Some(cell) => cell.value = value.turned(turn, turn.back(by)),
+            None => self.fold.lose(),
         }
     }
 
@@ -152,7 +153,7 @@ impl<'p> Machine<'p, '_> {
         let there = print.moved(turn, turn.back(by));
         let cells = self.cells.get_mut(home.rank.index());
         let Some(cell) = cells.and_then(|cells| cells.get_mut(home.buffer, home.cell)) else {
-            return;
+            return self.fold.lose();
         };
         let earlier: SmallVec<[Footprint; 2]> = cell.prints(print.writes()).collect();
         let empty = cell.write.is_none() && !given || cell.covered;

@@ -44,7 +44,9 @@ impl Homes {
         if LEAST * rows().count() >= chunks.len() {
             return Homes::Each(chunks);
         }
-        Homes::Rows(rows().map(|(at, home)| (at as u32, *home)).collect(), chunks.len() as u32)
+        let rows: Vec<(u32, u32)> = rows().map(|(at, home)| (at as u32, *home)).collect();
+        debug_assert!(rows.is_sorted_by_key(|(at, _)| *at), "rows ascend");
+        Homes::Rows(rows, chunks.len() as u32)
     }
 
     /// How many chunks there are.

@@ -11,7 +11,7 @@
 //!
 //! Where packets and plain chunks are in one scratch, the contents of a chunk may look like a packet: that is found, too.
 
-use super::super::acts::Footprint;
+use super::super::acts::{Footprint, Touch};
 use super::super::agents::Agent;
 use super::super::cells::Place;
 use super::super::clock::Clock;
@@ -48,9 +48,15 @@ pub(in crate::check) struct Across {
     /// Who knows of what is done to scratch.
     users: BTreeMap<Key, Known>,
     writes: Vec<Write>,
+    /// For each owner, the ranks that the writes rely on that were looked at together: once for each class.
+    relied: BTreeMap<RankId, BTreeSet<Vec<RankId>>>,
     /// Where there is a launch in between: of the pairs that writes rely on, those that hold in all classes, since it is
     /// open of which class that launch is.
     heard: BTreeSet<Heard>,
+    /// Whether writes were looked at together, so that ranks were asked only as far as their own class needs it.
+    partial: bool,
+    /// Whether another class needs other pairs, or has writes that were looked at on their own.
+    differs: bool,
 }
 
 /// A followed rank that knows at its end that another rank has begun that launch.
@@ -103,8 +109,28 @@ impl Across {
             }
         }
         self.writes.extend(other.writes);
+        for (owner, sets) in other.relied {
+            self.relied.entry(owner).or_default().extend(sets);
+        }
+        let each = !self.writes.is_empty();
+        self.differs |= other.differs || self.heard != other.heard || each;
         self.heard.retain(|heard| other.heard.contains(heard));
         Some(self)
+    }
+
+    /// Whether writes have to be looked at one by one ([`Writes::Each`]): those that were looked at together rely on ranks
+    /// of which another class shows that they do not know of all that is done.
+    pub(in crate::check) fn is_unclear(&self) -> bool {
+        let users = |owner: RankId| self.users.range((owner, 0, false)..=(owner, Agent::MAX, true));
+        let tells =
+            |known: &Known, set: &[RankId]| set.iter().any(|rank| known.ranks.contains(rank));
+        let is_told = |(owner, sets): (&RankId, &BTreeSet<Vec<RankId>>)| {
+            let first = users(*owner).next().map(|((_, _, packet), _)| *packet);
+            users(*owner).all(|((_, _, packet), known)| {
+                Some(*packet) == first && sets.iter().all(|set| tells(known, set))
+            })
+        };
+        self.partial && (self.differs || !self.relied.iter().all(is_told))
     }
 
     /// The writes that may come too early, each with every access in a launch of another size that may not be done.
@@ -155,10 +181,36 @@ struct Looked<'c, 'p> {
     by: TurnId,
 }
 
+/// How writes are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::check) enum Writes {
+    /// Those of one rank to the scratch of another one together, where that is enough: with many ranks, looking at each of
+    /// them would take longer than everything else.
+    Together,
+    /// Each on its own.
+    Each,
+}
+
+/// For the writes to a followed rank's scratch: ranks that together know at their ends of all that is done to it.
+#[derive(Debug, Default)]
+struct Covers {
+    /// For each owner, these ranks, and whether packets are meant; none where no rank is likely to know of some user, or
+    /// where there are packets and plain chunks.
+    ranks: FxHashMap<RankId, Option<(Vec<RankId>, bool)>>,
+    /// The owners for which writes rely on them.
+    used: FxHashSet<RankId>,
+    /// The pairs that are relied on where there is a launch in between.
+    heard: FxHashSet<Heard>,
+    /// For each owner and each rank that writes there: those of these ranks that must be known to have begun when the
+    /// write is made, since the end of the launch before does not tell.
+    open: FxHashMap<(RankId, RankId), SmallVec<[RankId; 1]>>,
+}
+
 impl<'p> Launches<'_, 'p> {
     /// What the launches have to do with launches of another size.
-    pub(in crate::check::race) fn across(&self) -> Across {
+    pub(in crate::check::race) fn across(&self, writes_are: Writes) -> Across {
         let mut users = self.users();
+        let mut covers = Covers::default();
         let mut writes = Vec::new();
         let mut settled: FxHashSet<(Agent, RankId)> = FxHashSet::default();
         let mut seen: FxHashSet<(Agent, MomentId, (u32, u32), RankId)> = FxHashSet::default();
@@ -169,8 +221,15 @@ impl<'p> Launches<'_, 'p> {
             {
                 continue;
             }
-            let (write, is_covered) = self.write(again, &mut users);
-            writes.push(write);
+            let together = writes_are == Writes::Together;
+            let is_covered = if together && self.is_covered(again, &touch, &mut users, &mut covers)
+            {
+                true
+            } else {
+                let (write, is_covered) = self.write(again, &mut users);
+                writes.push(write);
+                is_covered
+            };
             // Whatever a block does later comes after this; a proxy may do it for another block.
             let by_all = again.heard.0 == again.heard.1;
             if is_covered && by_all && !self.lookup.agents.is_proxy(touch.agent) {
@@ -180,7 +239,8 @@ impl<'p> Launches<'_, 'p> {
         let known = |(owner, list): (RankId, Vec<User>)| {
             list.into_iter().filter_map(move |mut user| {
                 // All classes are asked of these, whichever of them writes of this class rely on.
-                for rank in self.likely(&user, owner) {
+                let likely = (writes_are == Writes::Each).then(|| self.likely(&user, owner));
+                for rank in likely.into_iter().flatten() {
                     self.knows(&mut user, rank);
                 }
                 let examples = user.prints.iter().map(|print| self.example(*print, owner));
@@ -193,8 +253,13 @@ impl<'p> Launches<'_, 'p> {
         };
         let users = users.into_iter().flat_map(known).collect();
         let gone_on = writes.iter().flat_map(|write: &Write| &write.gone_on);
-        let heard = gone_on.filter_map(|(_, heard)| *heard).collect();
-        Across { turn: self.lookup.agents.turn(), users, writes, heard }
+        let heard = gone_on.filter_map(|(_, heard)| *heard).chain(covers.heard).collect();
+        let relied = covers.ranks.into_iter().filter(|(owner, _)| covers.used.contains(owner));
+        let relied =
+            relied.filter_map(|(owner, ranks)| Some((owner, BTreeSet::from([ranks?.0])))).collect();
+        let turn = self.lookup.agents.turn();
+        let partial = writes_are == Writes::Together;
+        Across { turn, users, writes, relied, heard, partial, differs: false }
     }
 
     fn example(&self, print: Footprint, owner: RankId) -> Use {
@@ -233,6 +298,67 @@ impl<'p> Launches<'_, 'p> {
         users
     }
 
+    /// Whether a write comes after all that launches before it do to its owner's scratch, as far as ranks show that are
+    /// asked once for all writes. Otherwise each write has to be looked at on its own ([`Self::write`]).
+    fn is_covered(
+        &self,
+        again: &EarlierAccess,
+        touch: &Touch<'p>,
+        users: &mut BTreeMap<RankId, Vec<User>>,
+        covers: &mut Covers,
+    ) -> bool {
+        let turn = self.lookup.agents.turn();
+        let (owner, by) = turn.home(again.rank);
+        let ranks = covers.ranks.entry(owner);
+        let ranks = ranks.or_insert_with(|| {
+            let users = users.get_mut(&owner)?;
+            let packet = users.first()?.packet;
+            let mut ranks = BTreeSet::new();
+            for user in users {
+                if user.packet != packet {
+                    return None;
+                }
+                // Whatever a proxy does, the rank to which it leads usually knows first.
+                let put_to = self.lookup.agents.peer(user.agent);
+                let user_rank = self.lookup.agents.rank(user.agent);
+                let mut likely = put_to.into_iter().chain([owner, user_rank]);
+                ranks.insert(likely.find(|rank| self.knows(user, *rank))?);
+            }
+            Some((ranks.into_iter().collect(), packet))
+        });
+        let Some((ranks, _)) = ranks.as_ref().filter(|(_, packet)| *packet == touch.packet) else {
+            return false;
+        };
+        let writer = RankId(turn.then(touch.rank.0, turn.back(by)));
+        let between = self.program.options.double_scratch;
+        let heard = &mut covers.heard;
+        let open = covers.open.entry((owner, writer)).or_insert_with(|| {
+            let others = ranks.iter().copied().filter(|rank| *rank != writer);
+            let is_open = |rank: &RankId| {
+                let tells = between && self.has_started_by_end(writer, *rank);
+                heard.extend(tells.then(|| self.as_followed(writer, *rank)));
+                !tells
+            };
+            others.filter(is_open).collect()
+        });
+        covers.used.insert(owner);
+        if open.is_empty() {
+            return true;
+        }
+        let (clock, heard) = self.clocks(again);
+        let clocks = || std::iter::once(&clock).chain(&heard);
+        let there = |rank: &RankId| RankId(turn.then(rank.0, by));
+        open.iter()
+            .map(there)
+            .all(|rank| clocks().any(|clock| clock.has_started(self.lookup, rank)))
+    }
+
+    /// What was known when an access was made: to its block, and what its element had heard in addition.
+    fn clocks(&self, again: &EarlierAccess) -> (Clock, Option<Clock>) {
+        let clock = Clock::told((again.moment != NONE).then_some(Source::All(again.moment, 0)));
+        (clock, self.after.again.clock(again.heard))
+    }
+
     /// What is known when a write is made, and whether that is enough for its own class.
     fn write(
         &self,
@@ -240,8 +366,7 @@ impl<'p> Launches<'_, 'p> {
         users: &mut BTreeMap<RankId, Vec<User>>,
     ) -> (Write, bool) {
         let touch = self.touch(again.print);
-        let clock = Clock::told((again.moment != NONE).then_some(Source::All(again.moment, 0)));
-        let heard = self.after.again.clock(again.heard);
+        let (clock, heard) = self.clocks(again);
         let actor = Actor {
             agent: touch.agent,
             rank: touch.rank,
@@ -338,9 +463,14 @@ impl<'p> Launches<'_, 'p> {
         }
         let mut begun = begun.iter().filter(|_| self.program.options.double_scratch);
         let via = *begun.find(|via| self.has_started_by_end(**via, rank))?;
+        Some(Some(self.as_followed(via, rank)))
+    }
+
+    /// A rank that heard of another one, as the rank that represents it, and the one that that one heard of.
+    fn as_followed(&self, via: RankId, rank: RankId) -> Heard {
         let turn = self.lookup.agents.turn();
         let (home, by) = turn.home(via);
-        Some(Some((home, RankId(turn.then(rank.0, turn.back(by))))))
+        (home, RankId(turn.then(rank.0, turn.back(by))))
     }
 
     /// Whether the writer knows that a rank has begun this launch.
