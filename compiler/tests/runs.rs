@@ -108,8 +108,9 @@ fn what_a_rank_stores_to_its_own_memory_comes_late_to_a_peer_that_reads_it() {
             ("signal mem relaxed; wait mem relaxed;", true),
             (packets, true),
         ] {
+            let options = if announced == packets { "double_scratch = true;" } else { "" };
             let text = format!(
-                "{declarations} scratch told[1]; scratch heard[1]; options {{ protocol = LL; double_scratch = true; }}
+                "{declarations} scratch told[1]; scratch heard[1]; options {{ protocol = LL; {options} }}
                  block main {{ copy input[..] -> part[..]; {announced} {read} signal mem; wait mem; }} }}"
             );
             fs::write(&file, text).unwrap();

@@ -8,6 +8,9 @@ use crate::source::Span;
 use crate::syntax::ast::Gathered;
 use std::ops::ControlFlow;
 
+/// A list with more members is not gone through if there are not as many steps left.
+const MANY_VALUES: i64 = 1 << 32;
+
 impl<'a> Eval<'_, 'a> {
     /// Runs `body` for every combination of the binders' values, the last binder fastest.
     pub(super) fn for_each(
@@ -17,7 +20,8 @@ impl<'a> Eval<'_, 'a> {
     ) -> Evaluated<ControlFlow<()>> {
         let Some((binder, rest)) = binders.split_first() else { return body(self) };
         let list = self.list(&binder.list)?;
-        if list.len().unsigned_abs() > self.shared.fuel {
+        // A shorter loop may have too many operations before it has too many steps, which says more.
+        if list.len() > MANY_VALUES && list.len().unsigned_abs() > self.shared.fuel {
             self.shared.fuel = 0;
             let report = too_many_values(binder.list.span, list.len());
             return Err(self.fail(&binder.list, report));
@@ -199,21 +203,19 @@ impl<'a> Eval<'_, 'a> {
         let mut seen = rustc_hash::FxHashSet::default();
         let mut others: Vec<Value> = Vec::new();
         for member in list.iter() {
-            let is_new = match &member {
-                Value::Int(int) => seen.insert(*int),
-                other => {
-                    let mut is_new = true;
-                    for known in &others {
-                        self.spend(expr.span)?;
-                        is_new = is_new && !self.are_equal(known, other, expr.span)?;
-                    }
-                    if is_new {
-                        others.push(other.clone());
-                    }
-                    is_new
+            if let Value::Int(int) = member {
+                if seen.insert(int) {
+                    self.add_member(&mut kept, member, expr)?;
                 }
-            };
+                continue;
+            }
+            let mut is_new = true;
+            for known in &others {
+                self.spend(expr.span)?;
+                is_new = is_new && !self.are_equal(known, &member, expr.span)?;
+            }
             if is_new {
+                others.push(member.clone());
                 self.add_member(&mut kept, member, expr)?;
             }
         }

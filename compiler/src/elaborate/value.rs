@@ -101,13 +101,17 @@ pub(super) fn stored_bytes() -> u64 {
     STORED.get()
 }
 
+/// What a stored list takes besides its members: two allocations.
+const LIST_BYTES: usize = 64;
+
 /// The members of a list that are stored.
 #[derive(Debug)]
 pub(super) struct Members<T>(Box<[T]>);
 
 impl<T> Members<T> {
+    /// With what the list itself takes, which is more than the members of a short one.
     fn bytes(&self) -> u64 {
-        size_of_val::<[T]>(&self.0) as u64
+        (size_of_val::<[T]>(&self.0) + LIST_BYTES) as u64
     }
 }
 
@@ -247,14 +251,15 @@ pub(super) struct ListBuilder {
 impl ListBuilder {
     /// Adds a member.
     pub(super) fn push(&mut self, value: Value) {
-        match value {
-            Value::Int(int) if self.values.is_empty() => self.ints.push(int),
-            value => {
-                let ints = std::mem::take(&mut self.ints);
-                self.values.extend(ints.into_iter().map(Value::Int));
-                self.values.push(value);
-            }
+        if let Value::Int(int) = value
+            && self.values.is_empty()
+        {
+            self.ints.push(int);
+            return;
         }
+        let ints = std::mem::take(&mut self.ints);
+        self.values.extend(ints.into_iter().map(Value::Int));
+        self.values.push(value);
     }
 
     /// How many members there are.

@@ -119,7 +119,7 @@ fn ranges_may_be_as_long_as_numbers_count() {
             collective unchecked(ranks);
             let all = 0..1000000000000000000;
             require max(all) == 999999999999999999 && min(all.rev()) == 0 && all.len() > 5;
-            require all == 0..1000000000000000000 && all != 1..1000000000000000001;
+            require all == (0..1000000000000000000) && all != (1..1000000000000000001);
             require all.contains(77) && all.step(3).len() > 5 && all[5] == 5;
             block main { copy input[0] -> output[0]; }
         }";
