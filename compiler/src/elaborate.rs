@@ -190,8 +190,8 @@ fn declare_all<'a>(start: &start::Start<'a>, shared: &mut Shared<'a>) -> Option<
         let own = Rc::new(Declared::new(world.program));
         let mut eval = new_eval(world, shared, Some(rank), start.frame.clone(), own);
         made.push(eval.declare(Extent::Everything));
-        let _ = eval.implement(collective, start.in_place);
-        if rank == 0 {
+        let implemented = eval.implement(collective, start.in_place).is_ok();
+        if rank == 0 && implemented {
             arguments = contract::arguments(parameters, &eval.frame);
         }
         declared.push(Rc::unwrap_or_clone(eval.own));

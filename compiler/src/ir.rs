@@ -33,7 +33,7 @@ pub use op::{
     count_ops,
 };
 pub use options::{MOST_OPS, MOST_THREADS, Options, Protocol, Replication};
-pub use origin::{Accepted, Binding, BindingId, Origin, OriginId, Origins};
+pub use origin::{Accepted, Binding, BindingId, Origin, OriginId, Origins, Recorded};
 pub use region::Region;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;

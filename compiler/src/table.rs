@@ -47,6 +47,11 @@ impl<I: Id, T> Table<I, T> {
         I::from_index(self.rows.len() - 1)
     }
 
+    /// Removes all rows but the first so many.
+    pub fn truncate(&mut self, len: usize) {
+        self.rows.truncate(len);
+    }
+
     /// The row of an id, if there is one.
     pub fn lookup(&self, id: I) -> Option<&T> {
         self.rows.get(id.index())

@@ -10,6 +10,9 @@ mod cclc;
 mod files;
 #[path = "support/folder.rs"]
 mod folder;
+#[cfg(unix)]
+#[path = "cli/endless.rs"]
+mod endless;
 #[path = "cli/hostile.rs"]
 mod hostile;
 #[path = "cli/kernels.rs"]

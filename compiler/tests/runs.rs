@@ -75,6 +75,55 @@ fn mistakes_are_refused_and_by_force_show_in_some_schedule() {
     assert!(silent.is_empty(), "{}", silent.join("\n"));
 }
 
+/// What a rank stores to its own memory, a peer reads in these ways.
+const PULLS: [(&str, &str); 3] = [
+    (
+        "use std::collectives::sendrecv; program pull(ranks: int = 2) { collective sendrecv(ranks); scratch part[1];
+         channel mem = memory(1 - rank);",
+        "get (1 - rank).part[0] -> output[0] via mem;",
+    ),
+    (
+        "use std::collectives::allreduce; program pull(ranks: int = 2) { collective allreduce(ranks, in_place = false); scratch part[2];
+         channel mem = memory(1 - rank);",
+        "reduce input[..], (1 - rank).part[..] -> output[..] via mem;",
+    ),
+    (
+        "use std::collectives::allreduce; program pull(ranks: int = 2) { collective allreduce(ranks, in_place = false); scratch part[2];
+         channel mem = memory(1 - rank); channel nvls = switch(0..2, part);",
+        "reduce nvls.part[..] -> output[..];",
+    ),
+];
+
+/// A relaxed signal does not publish a rank's stores to its own memory, and packets do not; a signal does.
+#[test]
+fn what_a_rank_stores_to_its_own_memory_comes_late_to_a_peer_that_reads_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pull.ccl");
+    let packets =
+        "put_packets input[0] -> (1 - rank).told[0] via mem; unpack_packets told[0] -> heard[0];";
+    for (declarations, read) in PULLS {
+        for (announced, wrong) in [
+            ("signal mem; wait mem;", false),
+            ("signal mem relaxed; wait mem;", true),
+            ("signal mem relaxed; wait mem relaxed;", true),
+            (packets, true),
+        ] {
+            let options = if announced == packets { "double_scratch = true;" } else { "" };
+            let text = format!(
+                "{declarations} scratch told[1]; scratch heard[1]; options {{ protocol = LL; {options} }}
+                 block main {{ copy input[..] -> part[..]; {announced} {read} signal mem; wait mem; }} }}"
+            );
+            fs::write(&file, text).unwrap();
+            // The default number of schedules is enough where something is wrong.
+            let more = if wrong { "--unproved" } else { "--schedules 200" };
+            let run = run(&file, "--launches 3", more);
+            let said = format!("{read} after {announced}: {}{}", run.stdout, run.stderr);
+            assert_eq!(run.status, Some(i32::from(wrong)), "{said}");
+            assert_eq!(run.stderr.contains("[E0904]"), wrong, "{said}");
+        }
+    }
+}
+
 /// Programs with scratch whose launches have different sizes: those that the checks accept are right, and of the others,
 /// each goes wrong in some schedule.
 #[test]

@@ -8,14 +8,18 @@ use std::path::Path;
 
 /// Writes the program, if building it gives the plan again.
 pub(crate) fn run(decompile: &Decompile, reporter: &mut Reporter) -> Result<Status, Failure> {
-    let file =
-        match files::plan(&mut reporter.sources, &decompile.plan, reporter.limits.plan_bytes()) {
-            Ok(file) => file,
-            Err(why) => {
-                reporter.unreadable(&decompile.plan, &why);
-                return Ok(reporter.finish());
-            }
-        };
+    let file = match files::plan(
+        &mut reporter.sources,
+        &decompile.plan,
+        reporter.limits.plan_bytes(),
+        &reporter.interrupt,
+    ) {
+        Ok(file) => file,
+        Err(why) => {
+            reporter.unreadable(&decompile.plan, &why);
+            return Ok(reporter.finish());
+        }
+    };
     let text = reporter.sources.files[file].text.clone();
     let regular = !decompile.straight;
     let (source, found) = driver::decompile(file, &text, regular, &reporter.interrupt);

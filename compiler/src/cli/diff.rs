@@ -76,7 +76,12 @@ impl Plan {
 
 /// Reads a plan; none if it cannot be read, which is then reported.
 fn read(path: &Path, reporter: &mut Reporter) -> Option<Plan> {
-    match files::plan(&mut reporter.sources, path, reporter.limits.plan_bytes()) {
+    match files::plan(
+        &mut reporter.sources,
+        path,
+        reporter.limits.plan_bytes(),
+        &reporter.interrupt,
+    ) {
         Ok(file) => {
             let text = reporter.sources.files[file].text.clone();
             Some(Plan { file, text, map: None })

@@ -1,38 +1,65 @@
 //! Reading: source files, plans, standard input, and the files that source files import.
+//!
+//! In: paths. Out: texts, or the reason why there is none. What may never come (standard input, a named pipe) is read in a
+//! thread of its own, for which the caller waits until the time is up; the thread ends with the process.
 
 use super::limits;
+use compiler::interrupt::Interrupt;
 use compiler::source::{FileId, SourceMap};
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
-/// Reads a file of at most `most` bytes, or standard input for `-`; if that fails, returns the reason.
-pub(crate) fn open(sources: &mut SourceMap, path: &Path, most: u64) -> Result<FileId, String> {
-    let text =
-        if path == Path::new("-") { read(io::stdin().lock(), most)? } else { text(path, most)? };
+/// How often it is asked whether the time is up, while something is read that may never come.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Reads a file of at most `most` bytes, or standard input for `-`; if that fails, or the time is up, returns the reason.
+pub(crate) fn open(
+    sources: &mut SourceMap,
+    path: &Path,
+    most: u64,
+    interrupt: &Interrupt,
+) -> Result<FileId, String> {
+    let text = match path == Path::new("-") {
+        true => read_beside(|| Ok(io::stdin()), most, interrupt)?,
+        false => text(path, most, interrupt)?,
+    };
     Ok(sources.add(name(path), text))
 }
 
 /// The same for a source file; a file that is a plan by its name is not read.
-pub(crate) fn source(sources: &mut SourceMap, path: &Path, most: u64) -> Result<FileId, String> {
+pub(crate) fn source(
+    sources: &mut SourceMap,
+    path: &Path,
+    most: u64,
+    interrupt: &Interrupt,
+) -> Result<FileId, String> {
     match ends_in(path, "json") {
         true => {
             Err("a source file is expected here; this is a plan, which `cclc verify` checks"
                 .to_owned())
         }
-        false => open(sources, path, most),
+        false => open(sources, path, most, interrupt),
     }
 }
 
 /// The same for a plan; a file that is a source file by its name is not read.
-pub(crate) fn plan(sources: &mut SourceMap, path: &Path, most: u64) -> Result<FileId, String> {
+pub(crate) fn plan(
+    sources: &mut SourceMap,
+    path: &Path,
+    most: u64,
+    interrupt: &Interrupt,
+) -> Result<FileId, String> {
     match ends_in(path, "ccl") {
         true => {
             Err("a plan is expected here; this is a source file, which `cclc check` checks"
                 .to_owned())
         }
-        false => open(sources, path, most),
+        false => open(sources, path, most, interrupt),
     }
 }
 
@@ -59,7 +86,12 @@ pub(crate) fn root(given: Option<&Path>, file: &Path) -> PathBuf {
 }
 
 /// Reads an imported file, if it is inside `root` after links are followed.
-pub(crate) fn import(root: &Path, path: &str, most: u64) -> Result<Arc<str>, String> {
+pub(crate) fn import(
+    root: &Path,
+    path: &str,
+    most: u64,
+    interrupt: &Interrupt,
+) -> Result<Arc<str>, String> {
     let path = Path::new(path);
     if path.exists() && !inside(path, root) {
         return Err(format!(
@@ -67,7 +99,7 @@ pub(crate) fn import(root: &Path, path: &str, most: u64) -> Result<Arc<str>, Str
             root.display()
         ));
     }
-    text(path, most).map(Arc::from)
+    text(path, most, interrupt).map(Arc::from)
 }
 
 fn inside(path: &Path, root: &Path) -> bool {
@@ -77,8 +109,9 @@ fn inside(path: &Path, root: &Path) -> bool {
     }
 }
 
-/// Reads a file of at most `most` bytes; if that fails, returns the reason. A larger file is not read at all.
-pub(crate) fn text(path: &Path, most: u64) -> Result<String, String> {
+/// Reads a file of at most `most` bytes; if that fails, or the time is up, returns the reason. A larger file is not read at
+/// all.
+pub(crate) fn text(path: &Path, most: u64, interrupt: &Interrupt) -> Result<String, String> {
     let there = fs::metadata(path).map_err(|error| error.to_string())?;
     if there.is_dir() {
         return Err("it is a folder".to_owned());
@@ -86,7 +119,35 @@ pub(crate) fn text(path: &Path, most: u64) -> Result<String, String> {
     if there.len() > most {
         return Err(limits::too_large(there.len(), most));
     }
-    read(fs::File::open(path).map_err(|error| error.to_string())?, most)
+    if there.is_file() {
+        return read(fs::File::open(path).map_err(|error| error.to_string())?, most);
+    }
+    // Opening a named pipe waits until somebody opens its other end.
+    let path = path.to_owned();
+    read_beside(move || fs::File::open(path), most, interrupt)
+}
+
+/// Opens and reads something in a thread of its own, until the time is up.
+fn read_beside<R: io::Read>(
+    open: impl FnOnce() -> io::Result<R> + Send + 'static,
+    most: u64,
+    interrupt: &Interrupt,
+) -> Result<String, String> {
+    let (sender, receiver) = channel();
+    let reading = move || {
+        let text = open().map_err(|error| error.to_string()).and_then(|reader| read(reader, most));
+        // When the time is up, nobody receives it.
+        let _ = sender.send(text);
+    };
+    thread::Builder::new().spawn(reading).map_err(|error| error.to_string())?;
+    loop {
+        match receiver.recv_timeout(LOOK) {
+            Ok(text) => return text,
+            Err(RecvTimeoutError::Timeout) if !interrupt.is_set() => {}
+            Err(RecvTimeoutError::Timeout) => return Err("the time is up".to_owned()),
+            Err(RecvTimeoutError::Disconnected) => return Err("reading it failed".to_owned()),
+        }
+    }
 }
 
 /// The text of a reader. One that does not know its size, such as a pipe, is read up to the limit.

@@ -55,8 +55,8 @@ fn write(reporter: &Reporter, file: FileId, edits: &[Edit]) -> Result<(), Failur
     let path = Path::new(&file.name);
     let failed = |why: &str| Failure::Files(format!("cannot fix `{}`: {why}", path.display()));
     let mut now = SourceMap::default();
-    let there =
-        files::open(&mut now, path, reporter.limits.source_bytes()).map_err(|why| failed(&why))?;
+    let there = files::open(&mut now, path, reporter.limits.source_bytes(), &reporter.interrupt)
+        .map_err(|why| failed(&why))?;
     if now.files[there].text != file.text {
         return Err(failed("it has changed since it was read"));
     }

@@ -11,7 +11,12 @@ use std::path::Path;
 pub(crate) fn run(fmt: &Fmt, reporter: &mut Reporter) -> Result<Status, Failure> {
     let mut changed = Status::Clean;
     for path in &fmt.files {
-        match files::source(&mut reporter.sources, path, reporter.limits.source_bytes()) {
+        match files::source(
+            &mut reporter.sources,
+            path,
+            reporter.limits.source_bytes(),
+            &reporter.interrupt,
+        ) {
             Ok(file) => changed = changed.max(one(fmt, reporter, path, file)?),
             Err(why) => reporter.unreadable(path, &why),
         }

@@ -9,7 +9,12 @@ use std::path::Path;
 
 /// Prints the listing.
 pub(crate) fn run(list: &List, reporter: &mut Reporter) -> Result<Status, Failure> {
-    let file = match files::plan(&mut reporter.sources, &list.plan, reporter.limits.plan_bytes()) {
+    let file = match files::plan(
+        &mut reporter.sources,
+        &list.plan,
+        reporter.limits.plan_bytes(),
+        &reporter.interrupt,
+    ) {
         Ok(file) => file,
         Err(why) => {
             reporter.unreadable(&list.plan, &why);

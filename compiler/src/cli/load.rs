@@ -29,8 +29,8 @@ pub(crate) fn load(
         reporter.unreadable(root, "it is not a folder");
         return None;
     }
-    let most = reporter.limits.source_bytes();
-    let main = match files::source(&mut reporter.sources, path, most) {
+    let (most, interrupt) = (reporter.limits.source_bytes(), reporter.interrupt.clone());
+    let main = match files::source(&mut reporter.sources, path, most, &interrupt) {
         Ok(main) => main,
         Err(why) => {
             reporter.unreadable(path, &why);
@@ -47,12 +47,16 @@ pub(crate) fn load(
         if let Some(text) = real.as_ref().ok().and_then(|path| known.get(path)) {
             return Ok(text.clone());
         }
-        let text = files::import(&root, import, left)?;
+        let text = files::import(&root, import, left, &interrupt)?;
         left -= text.len() as u64;
         known.extend(real.ok().map(|path| (path, text.clone())));
         Ok(text)
     };
     let (unit, diagnostics) = driver::load(main, &mut reporter.sources, &mut read);
+    // An import that did not come in time is not missing.
+    if reporter.is_stopped() {
+        return None;
+    }
     let broken = reporter.add(diagnostics);
     Some(Loaded { unit, broken })
 }

@@ -8,6 +8,7 @@ use super::build::BuiltPlan;
 use super::report::Reporter;
 use super::{Failure, Status, files, output};
 use compiler::diagnostic::{Code, Diagnostic};
+use compiler::interrupt::Interrupt;
 use compiler::plan::manifest::{Entry, Manifest, Written};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ pub(crate) fn run(args: &args::Manifest, reporter: &mut Reporter) -> Result<Stat
     let folder = folder(output).map_err(|error| lost(output, &error))?;
     let mut plans = Vec::new();
     for path in &args.manifests {
-        match read(path, reporter.limits.plan_bytes()) {
+        match read(path, reporter.limits.plan_bytes(), &reporter.interrupt) {
             Ok(entries) => {
                 for entry in entries {
                     let path = named(Path::new(&entry.path), &folder);
@@ -69,8 +70,8 @@ enum Unread {
 }
 
 /// The plans of a manifest, with absolute paths.
-fn read(path: &Path, most: u64) -> Result<Vec<Entry>, Unread> {
-    let text = files::text(path, most).map_err(Unread::File)?;
+fn read(path: &Path, most: u64, interrupt: &Interrupt) -> Result<Vec<Entry>, Unread> {
+    let text = files::text(path, most, interrupt).map_err(Unread::File)?;
     let folder = folder(path).map_err(|error| Unread::File(error.to_string()))?;
     let plans = Manifest::read(&text).map_err(Unread::Text)?.plans;
     let placed =

@@ -40,6 +40,8 @@ pub(crate) struct Reporter {
     format: MessageFormat,
     colors: Colors,
     unreadable: bool,
+    /// Whether it is reported that the time is up.
+    stopped: bool,
 }
 
 impl Reporter {
@@ -54,6 +56,7 @@ impl Reporter {
             format: reporting.message_format,
             colors: colors(reporting.color, &surroundings()),
             unreadable: false,
+            stopped: false,
         }
     }
 
@@ -87,8 +90,16 @@ impl Reporter {
         bad
     }
 
-    /// Reports a file that could not be read.
+    /// Reports a file that could not be read: if the time is up, for that reason.
     pub(crate) fn unreadable(&mut self, path: &Path, why: &str) {
+        if self.interrupt.is_set() {
+            let what = format!("while `{}` was read", path.display());
+            self.report_the_stop(
+                &what,
+                "give it more time with `--time-limit`, if it is still written",
+            );
+            return;
+        }
         self.unreadable = true;
         let message = format!("cannot read `{}`: {why}", path.display());
         self.diagnostics.push(Diagnostic::without_place(Code::E0901, message));
@@ -98,17 +109,20 @@ impl Reporter {
     pub(crate) fn is_stopped(&mut self) -> bool {
         let stopped = self.interrupt.is_set();
         if stopped {
-            self.report_the_stop();
+            let way_out = "give it more time with `--time-limit`, or try fewer ranks";
+            self.report_the_stop("without a result", way_out);
         }
         stopped
     }
 
-    fn report_the_stop(&mut self) {
+    /// Reports once that the time is up.
+    fn report_the_stop(&mut self, what: &str, way_out: &str) {
+        if std::mem::replace(&mut self.stopped, true) {
+            return;
+        }
         let seconds = self.limits.time_limit.unwrap_or_default().as_secs_f64();
-        let message = format!("stopped after {seconds} s, without a result");
-        let report = Diagnostic::without_place(Code::E0903, message);
-        self.diagnostics
-            .push(report.help("give it more time with `--time-limit`, or try fewer ranks"));
+        let message = format!("stopped after {seconds} s, {what}");
+        self.diagnostics.push(Diagnostic::without_place(Code::E0903, message).help(way_out));
     }
 
     /// Reports as text, for messages about the command line.
@@ -138,7 +152,7 @@ impl Reporter {
     pub(crate) fn start_again(&mut self) {
         self.sources = SourceMap::default();
         self.diagnostics.clear();
-        self.unreadable = false;
+        (self.unreadable, self.stopped) = (false, false);
     }
 
     /// Prints all reports and returns how the run went.

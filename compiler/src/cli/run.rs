@@ -112,7 +112,12 @@ fn lowered<T>(
 
 fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> {
     settings::only_plans(&run.elaboration)?;
-    let file = match files::plan(&mut reporter.sources, &run.file, reporter.limits.plan_bytes()) {
+    let file = match files::plan(
+        &mut reporter.sources,
+        &run.file,
+        reporter.limits.plan_bytes(),
+        &reporter.interrupt,
+    ) {
         Ok(file) => file,
         Err(why) => {
             reporter.unreadable(&run.file, &why);

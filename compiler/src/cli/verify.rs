@@ -9,6 +9,7 @@ use super::report::Reporter;
 use super::{Failure, Status, files, settings};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Known, Target};
+use compiler::interrupt::Interrupt;
 use compiler::ir::Program;
 use compiler::plan::map::{Map, Source};
 use compiler::resolve;
@@ -27,7 +28,12 @@ pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Fa
         ..Known::default()
     };
     for path in &verify.plans {
-        match files::plan(&mut reporter.sources, path, reporter.limits.plan_bytes()) {
+        match files::plan(
+            &mut reporter.sources,
+            path,
+            reporter.limits.plan_bytes(),
+            &reporter.interrupt,
+        ) {
             Ok(file) => {
                 let (_, found) = plan(reporter, path, file, known.clone(), target);
                 if reporter.is_stopped() {
@@ -53,7 +59,7 @@ pub(crate) fn plan(
     let sources = &mut reporter.sources;
     let text = sources.files[file].text.clone();
     let beside = path.with_extension(MAP);
-    let map = match map(path, &beside, &text, most) {
+    let map = match map(path, &beside, &text, most, &interrupt) {
         Ok(None) => return driver::verified(file, &text, &known, target, &interrupt),
         Ok(Some(map)) => map,
         Err(why) => {
@@ -66,18 +72,24 @@ pub(crate) fn plan(
     let (program, mut found) = driver::verified(file, &text, &known, target, &interrupt);
     if !found.is_empty() {
         let texts: Vec<Option<FileId>> =
-            map.sources().map(|source| open(sources, &beside, source, most)).collect();
+            map.sources().map(|source| open(sources, &beside, source, most, &interrupt)).collect();
         map.explain(file, &texts, &mut found);
     }
     (program, found)
 }
 
 /// The plan's map, if it has one; or the reason why the map is of no use.
-fn map(plan: &Path, beside: &Path, text: &str, most: u64) -> Result<Option<Map>, String> {
+fn map(
+    plan: &Path,
+    beside: &Path,
+    text: &str,
+    most: u64,
+    interrupt: &Interrupt,
+) -> Result<Option<Map>, String> {
     if plan == Path::new("-") || beside == plan || !beside.exists() {
         return Ok(None);
     }
-    let map = Map::read(&files::text(beside, most)?)?;
+    let map = Map::read(&files::text(beside, most, interrupt)?)?;
     match map.fits(text) {
         true => Ok(Some(map)),
         false => Err("it was written for a different plan than this one".to_owned()),
@@ -85,9 +97,16 @@ fn map(plan: &Path, beside: &Path, text: &str, most: u64) -> Result<Option<Map>,
 }
 
 /// The text of a source file if it is unchanged, looked for where the compiler read it and next to the map.
-fn open(sources: &mut SourceMap, map: &Path, source: Source<'_>, most: u64) -> Option<FileId> {
+fn open(
+    sources: &mut SourceMap,
+    map: &Path,
+    source: Source<'_>,
+    most: u64,
+    interrupt: &Interrupt,
+) -> Option<FileId> {
     // A map may name anything: only ordinary files are opened.
-    let read = |path: &Path| path.is_file().then(|| files::text(path, most).ok()).flatten();
+    let read =
+        |path: &Path| path.is_file().then(|| files::text(path, most, interrupt).ok()).flatten();
     let texts = [
         resolve::library_text(source.name).map(str::to_owned),
         read(Path::new(source.name)),

@@ -4,9 +4,9 @@
 //! rank `p`. A `let` that is not a number, a Boolean, a text or a list of these waits for the second pass.
 
 use super::domain::Domain;
-use super::eval::{Eval, Evaluated, Failed};
+use super::eval::{Eval, Evaluated};
 use super::situation;
-use super::value::{List, Value};
+use super::value::Value;
 use super::world::Family;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
@@ -23,7 +23,7 @@ use std::rc::Rc;
 /// The most members a family may have.
 const MAX_MEMBERS: u64 = 1 << 31;
 
-/// How many steps a channel counts for: it takes as long, and hundreds of bytes.
+/// How many steps a channel or a semaphore counts for: it takes as long, and hundreds of bytes.
 const CHANNEL: u64 = 4;
 
 /// The indices of a member.
@@ -160,8 +160,8 @@ impl<'a> Eval<'_, 'a> {
         let family = &self.world.program.channels[id];
         let domain = self.domain(&family.dimensions, family.span)?;
         let first = made.ends.len() as u64;
+        self.spend_steps(domain.len().saturating_mul(CHANNEL), family.span)?;
         for indices in domain.members() {
-            self.spend_steps(CHANNEL, family.span)?;
             self.bind_member(&family.dimensions, &indices);
             let (link, peer) = self.link(&family.link, family.span)?;
             let other = match (&link, &family.to) {
@@ -238,6 +238,7 @@ impl<'a> Eval<'_, 'a> {
         let family = &self.world.program.semaphores[id];
         let domain = self.domain(&family.dimensions, family.span)?;
         let first = made.semaphores.len() as u64;
+        self.spend_steps(domain.len().saturating_mul(CHANNEL), family.span)?;
         for indices in domain.members() {
             self.bind_member(&family.dimensions, &indices);
             let initial = match &family.initial {
@@ -305,9 +306,7 @@ impl<'a> Eval<'_, 'a> {
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        let distinct = super::lists::distinct(values.into_iter().map(Value::Int).collect());
-        let Value::List(List::Ints(ints)) = distinct else { return Err(Failed) };
-        Ok(ints.to_vec())
+        Ok(super::lists::without_duplicates(values).collect())
     }
 }
 

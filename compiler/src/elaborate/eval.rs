@@ -6,8 +6,9 @@
 use super::memo::{self, Memo};
 use super::observe::Notes;
 use super::reports::{PastEnd, Reports};
-use super::value::{BufferValue, List, Value, list_of};
+use super::value::{BufferValue, List, ListBuilder, Value, list_of, stored_bytes};
 use super::world::{Declared, World};
+use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::interrupt::Interrupt;
 use crate::ir;
@@ -33,8 +34,14 @@ const MAX_CALLS: usize = 1000;
 const SHOWN_CALLS: usize = 3;
 /// How many steps a call counts for: it takes as long.
 const CALL: u64 = 4;
-/// How many members a list may have.
-pub(super) const MAX_LIST: i64 = 1 << 24;
+/// How many members a list may have that is not a range.
+pub(super) const MAX_LIST: i64 = 1 << 20;
+/// How many bytes the members of all lists may take at one time: so many, and some for each rank.
+const LIST_BYTES: (u64, u64) = (32 << 20, 128 << 10);
+/// After how many members of a list that is being made it is looked whether there is room.
+const LOOK: usize = 4096;
+/// How many integers are compared in one step.
+pub(super) const COMPARED: u64 = 64;
 /// How much stack must be left before a call, and how much more is allocated if it is not.
 const STACK: (usize, usize) = (512 * 1024, 4 * 1024 * 1024);
 
@@ -126,7 +133,12 @@ impl<'a> Eval<'_, 'a> {
             ExprKind::Binary(op, left, right) => self.binary(*op, left, right, expr),
             ExprKind::Range(kind, start, end) => self.range(*kind, start, end, expr),
             ExprKind::List(items) => self.values(items).map(list_of),
-            ExprKind::Set(items) => self.values(items).map(super::lists::distinct),
+            ExprKind::Set(items) => {
+                let Value::List(list) = self.values(items).map(list_of)? else {
+                    return Err(Failed);
+                };
+                self.distinct(&list, expr)
+            }
             ExprKind::Each(into, binders, value) => self.each(*into, binders, value, expr),
             ExprKind::If(condition, then, otherwise) => {
                 if self.boolean(condition)? {
@@ -371,8 +383,11 @@ impl<'a> Eval<'_, 'a> {
             }
             BinaryOp::Or => Ok(Value::Bool(self.boolean(left)? || self.boolean(right)?)),
             BinaryOp::And => Ok(Value::Bool(self.boolean(left)? && self.boolean(right)?)),
-            BinaryOp::Equal => Ok(Value::Bool(self.value(left)? == self.value(right)?)),
-            BinaryOp::NotEqual => Ok(Value::Bool(self.value(left)? != self.value(right)?)),
+            BinaryOp::Equal | BinaryOp::NotEqual => {
+                let (one, other) = (self.value(left)?, self.value(right)?);
+                let equal = self.are_equal(&one, &other, expr.span)?;
+                Ok(Value::Bool(equal == (op == BinaryOp::Equal)))
+            }
             BinaryOp::Less => Ok(Value::Bool(self.int(left)? < self.int(right)?)),
             BinaryOp::LessEqual => Ok(Value::Bool(self.int(left)? <= self.int(right)?)),
             BinaryOp::Greater => Ok(Value::Bool(self.int(left)? > self.int(right)?)),
@@ -403,8 +418,69 @@ impl<'a> Eval<'_, 'a> {
         expr: &'a Expr,
     ) -> Evaluated<Value> {
         let (one, other) = (self.list(left)?, self.list(right)?);
-        self.spend_steps(one.len().saturating_add(other.len()).unsigned_abs(), expr.span)?;
-        Ok(list_of(one.iter().chain(other.iter()).collect()))
+        let len = one.len().saturating_add(other.len());
+        if len > MAX_LIST {
+            return Err(self.fail(expr, super::lists::too_long(expr.span)));
+        }
+        self.spend_steps(len.unsigned_abs(), expr.span)?;
+        let mut list = ListBuilder::default();
+        for member in one.iter().chain(other.iter()) {
+            self.add_member(&mut list, member, expr)?;
+        }
+        Ok(Value::List(list.list()))
+    }
+
+    /// Adds a member to a list that is being made.
+    pub(super) fn add_member(
+        &mut self,
+        list: &mut ListBuilder,
+        member: Value,
+        expr: &'a Expr,
+    ) -> Evaluated<()> {
+        list.push(member);
+        if list.len() as i64 > MAX_LIST {
+            return Err(self.fail(expr, super::lists::too_long(expr.span)));
+        }
+        match list.len().is_multiple_of(LOOK) {
+            true => self.expect_room(list.bytes(), expr),
+            false => Ok(()),
+        }
+    }
+
+    /// Reports lists that take too much memory together, with so many bytes more.
+    pub(super) fn expect_room(&mut self, more: u64, expr: &'a Expr) -> Evaluated<()> {
+        let (base, each) = LIST_BYTES;
+        let most = base + each.saturating_mul(self.world.ranks.unsigned_abs());
+        match stored_bytes().saturating_add(more) > most {
+            true => Err(self.fail(expr, too_much(expr.span, most))),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether two values are equal.
+    pub(super) fn are_equal(&mut self, one: &Value, other: &Value, span: Span) -> Evaluated<bool> {
+        let (Value::List(ours), Value::List(theirs)) = (one, other) else {
+            return Ok(one == other);
+        };
+        match (ours, theirs) {
+            _ if ours.len() != theirs.len() => Ok(false),
+            (List::Values(a), List::Values(b)) if !Rc::ptr_eq(a, b) => {
+                for (a, b) in a.iter().zip(b.iter()) {
+                    self.spend(span)?;
+                    if !self.are_equal(a, b, span)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            (List::Range { .. }, List::Range { .. }) | (List::Values(_), List::Values(_)) => {
+                Ok(ours == theirs)
+            }
+            _ => {
+                self.spend_steps(ours.len().unsigned_abs() / COMPARED, span)?;
+                Ok(ours == theirs)
+            }
+        }
     }
 
     fn range(
@@ -496,7 +572,13 @@ impl<'a> Eval<'_, 'a> {
         for argument in arguments {
             match self.value(argument)? {
                 Value::Int(value) => numbers.push(value),
+                // The ends of a range are its least and its greatest member.
+                Value::List(List::Range { start, step, len }) => {
+                    let ends = if len > 0 { [Some(0), Some(len - 1)] } else { [None, None] };
+                    numbers.extend(ends.into_iter().flatten().map(|index| start + step * index));
+                }
                 Value::List(list) => {
+                    self.spend_steps(list.len().unsigned_abs() / COMPARED, argument.span)?;
                     numbers.extend(
                         list.iter()
                             .filter_map(|v| if let Value::Int(n) = v { Some(n) } else { None }),
@@ -618,6 +700,14 @@ fn no_such_place(span: Span, node: i64, local: i64, world: &World) -> Diagnostic
 fn endless(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0306, span, "this program takes too many steps to elaborate")
         .help("--max-operations raises the limit, which is 4 steps for each operation")
+}
+
+fn too_much(span: Span, most: u64) -> Diagnostic {
+    let message =
+        format!("the lists of this program need more than {} of memory", bytes::text(most));
+    Diagnostic::new(Code::E0306, span, message).help(
+        "use a range (`a..b`) or a function of the index where a list is not needed as a whole",
+    )
 }
 
 fn too_deep(span: Span) -> Diagnostic {

@@ -1,12 +1,15 @@
 //! Lists: comprehensions, folds, methods, elements.
 
-use super::eval::{Eval, Evaluated, MAX_LIST};
-use super::value::{List, Value, list_of};
+use super::eval::{COMPARED, Eval, Evaluated, MAX_LIST};
+use super::value::{List, ListBuilder, Value};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::resolve::program::{Binder, Expr, Fold, LocalId, Method};
 use crate::source::Span;
 use crate::syntax::ast::Gathered;
 use std::ops::ControlFlow;
+
+/// A list with more members is not gone through if there are not as many steps left.
+const MANY_VALUES: i64 = 1 << 32;
 
 impl<'a> Eval<'_, 'a> {
     /// Runs `body` for every combination of the binders' values, the last binder fastest.
@@ -16,7 +19,14 @@ impl<'a> Eval<'_, 'a> {
         body: &mut dyn FnMut(&mut Self) -> Evaluated<ControlFlow<()>>,
     ) -> Evaluated<ControlFlow<()>> {
         let Some((binder, rest)) = binders.split_first() else { return body(self) };
-        for value in self.list(&binder.list)?.iter() {
+        let list = self.list(&binder.list)?;
+        // A shorter loop may have too many operations before it has too many steps, which says more.
+        if list.len() > MANY_VALUES && list.len().unsigned_abs() > self.shared.fuel {
+            self.shared.fuel = 0;
+            let report = too_many_values(binder.list.span, list.len());
+            return Err(self.fail(&binder.list, report));
+        }
+        for value in list.iter() {
             self.spend(binder.list.span)?;
             self.bind(binder.local, value);
             if self.admits(binder)? && self.for_each(rest, body)?.is_break() {
@@ -50,20 +60,15 @@ impl<'a> Eval<'_, 'a> {
         value: &'a Expr,
         expr: &'a Expr,
     ) -> Evaluated<Value> {
-        let mut values = Vec::new();
-        let outcome = self.for_each(binders, &mut |eval| {
-            if values.len() as i64 >= MAX_LIST {
-                return Ok(ControlFlow::Break(()));
-            }
-            values.push(eval.value(value)?);
+        let mut made = ListBuilder::default();
+        let _ = self.for_each(binders, &mut |eval| {
+            let member = eval.value(value)?;
+            eval.add_member(&mut made, member, expr)?;
             Ok(ControlFlow::Continue(()))
         })?;
-        match outcome {
-            ControlFlow::Continue(()) => Ok(match into {
-                Gathered::List => list_of(values),
-                Gathered::Set => distinct(values),
-            }),
-            ControlFlow::Break(()) => Err(self.fail(expr, too_long(expr.span))),
+        match into {
+            Gathered::List => Ok(Value::List(made.list())),
+            Gathered::Set => self.distinct(&made.list(), expr),
         }
     }
 
@@ -121,15 +126,16 @@ impl<'a> Eval<'_, 'a> {
                 .get(at)
                 .ok_or_else(|| self.fail(expr, no_element(expr.span, at, members.len()))),
             Value::List(places) => {
-                let mut values = Vec::new();
+                let mut made = ListBuilder::default();
                 for place in places.iter() {
+                    self.spend(expr.span)?;
                     let Value::Int(at) = place else { continue };
                     let value = members
                         .get(at)
                         .ok_or_else(|| self.fail(expr, no_element(expr.span, at, members.len())))?;
-                    values.push(value);
+                    self.add_member(&mut made, value, expr)?;
                 }
-                Ok(list_of(values))
+                Ok(Value::List(made.list()))
             }
             _ => Err(self.fail(expr, no_element(expr.span, -1, members.len()))),
         }
@@ -154,43 +160,87 @@ impl<'a> Eval<'_, 'a> {
         };
         match method {
             Method::Len => Ok(Value::Int(list.len())),
-            Method::Rev => Ok(Value::List(list.reversed())),
-            Method::Contains => Ok(Value::Bool(list.position(&argument).is_some())),
-            Method::Position => match list.position(&argument) {
+            Method::Rev => {
+                self.expect_room(list.bytes(), expr)?;
+                Ok(Value::List(list.reversed()))
+            }
+            Method::Contains => Ok(Value::Bool(self.position(&list, &argument, expr)?.is_some())),
+            Method::Position => match self.position(&list, &argument, expr)? {
                 Some(position) => Ok(Value::Int(position)),
                 None => Err(self.fail(expr, no_position(expr.span, &argument))),
             },
             Method::Step => match argument {
-                Value::Int(step) if step > 0 => Ok(Value::List(list.stepped(step))),
+                Value::Int(step) if step > 0 => {
+                    self.expect_room(list.bytes(), expr)?;
+                    Ok(Value::List(list.stepped(step)))
+                }
                 _ => Err(self.fail(expr, bad_step(expr.span))),
             },
         }
     }
 }
 
-/// The list of these values without duplicates, each at its first position.
-pub(super) fn distinct(values: Vec<Value>) -> Value {
-    let ints: Option<Vec<i64>> = values
-        .iter()
-        .map(|value| if let Value::Int(n) = value { Some(*n) } else { None })
-        .collect();
-    if let Some(ints) = ints {
-        let mut seen = rustc_hash::FxHashSet::default();
-        return Value::List(List::Ints(
-            ints.into_iter().filter(|value| seen.insert(*value)).collect(),
-        ));
-    }
-    let mut kept: Vec<Value> = Vec::new();
-    for value in values {
-        if !kept.contains(&value) {
-            kept.push(value);
+impl<'a> Eval<'_, 'a> {
+    /// The first position of a value in a list.
+    fn position(&mut self, list: &List, value: &Value, expr: &'a Expr) -> Evaluated<Option<i64>> {
+        let List::Values(members) = list else {
+            let steps = if let List::Ints(ints) = list { ints.len() as u64 / COMPARED } else { 0 };
+            self.spend_steps(steps, expr.span)?;
+            return Ok(list.position(value));
+        };
+        for (index, member) in members.iter().enumerate() {
+            self.spend(expr.span)?;
+            if self.are_equal(member, value, expr.span)? {
+                return Ok(Some(index as i64));
+            }
         }
+        Ok(None)
     }
-    list_of(kept)
+
+    /// The members of a list without duplicates, each at its first position.
+    pub(super) fn distinct(&mut self, list: &List, expr: &'a Expr) -> Evaluated<Value> {
+        let mut kept = ListBuilder::default();
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut others: Vec<Value> = Vec::new();
+        for member in list.iter() {
+            if let Value::Int(int) = member {
+                if seen.insert(int) {
+                    self.add_member(&mut kept, member, expr)?;
+                }
+                continue;
+            }
+            let mut is_new = true;
+            for known in &others {
+                self.spend(expr.span)?;
+                is_new = is_new && !self.are_equal(known, &member, expr.span)?;
+            }
+            if is_new {
+                others.push(member.clone());
+                self.add_member(&mut kept, member, expr)?;
+            }
+        }
+        Ok(Value::List(kept.list()))
+    }
 }
 
-fn too_long(span: Span) -> Diagnostic {
+/// These integers, each at its first position.
+pub(super) fn without_duplicates(ints: Vec<i64>) -> impl Iterator<Item = i64> {
+    let mut seen = rustc_hash::FxHashSet::default();
+    ints.into_iter().filter(move |value| seen.insert(*value))
+}
+
+pub(super) fn too_long(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0306, span, format!("this list has more than {MAX_LIST} members"))
+        .help("only a range (`a..b`) may have more")
+}
+
+fn too_many_values(span: Span, values: i64) -> Diagnostic {
+    let message = format!(
+        "this program takes too many steps to elaborate: {values} more values are too many"
+    );
+    Diagnostic::new(Code::E0306, span, message)
+        .note("loops and lists are gone through when a program is compiled")
+        .help("--max-operations raises the limit, which is 4 steps for each operation")
 }
 
 fn no_fold(span: Span, fold: Fold) -> Diagnostic {

@@ -1,7 +1,8 @@
 //! Members of families of channels and semaphores: names followed by brackets.
 
 use super::domain::Domain;
-use super::eval::{Eval, Evaluated, Failed};
+use super::eval::{Eval, Evaluated, Failed, MAX_LIST};
+use super::lists::too_long;
 use super::value::{Value, list_of};
 use super::world::Family;
 use crate::diagnostic::{Code, Diagnostic};
@@ -96,6 +97,9 @@ impl<'a> Eval<'_, 'a> {
                 longer.extend(
                     values.into_iter().map(|value| tuple.iter().copied().chain([value]).collect()),
                 );
+                if longer.len() as i64 > MAX_LIST {
+                    return Err(self.fail_at(String::new(), too_long(index.span())));
+                }
             }
             tuples = longer;
         }
@@ -111,11 +115,14 @@ impl<'a> Eval<'_, 'a> {
             Index::All(_) | Index::Whole(_) => Picked::All,
             Index::At(expr) => match self.value(expr)? {
                 Value::Int(value) => Picked::One(value),
-                Value::List(list) => Picked::Many(
-                    list.iter()
-                        .filter_map(|v| if let Value::Int(n) = v { Some(n) } else { None })
-                        .collect(),
-                ),
+                Value::List(list) if list.len() > MAX_LIST => {
+                    return Err(self.fail(expr, too_long(expr.span)));
+                }
+                Value::List(list) => {
+                    self.spend_steps(list.len().unsigned_abs(), expr.span)?;
+                    let int = |member| if let Value::Int(n) = member { Some(n) } else { None };
+                    Picked::Many(list.iter().filter_map(int).collect())
+                }
                 _ => return Err(Failed),
             },
             Index::To(expr, inclusive) => {

@@ -71,12 +71,22 @@ pub(super) fn key(function: FunctionId, arguments: &[Value]) -> Option<Key> {
     Some((function, arguments.iter().map(number).collect::<Option<_>>()?))
 }
 
-/// How many numbers are stored for a value.
+/// How many numbers are stored for a value, up to a few more than there is room for: lists may share their members, and name
+/// far more of them than there are.
 fn length(value: &Value) -> i64 {
     let Value::List(list) = value else { return 1 };
     match list {
         List::Range { .. } => 1,
         List::Ints(list) => list.len() as i64,
-        List::Values(list) => list.iter().map(length).sum::<i64>() + 1,
+        List::Values(list) => {
+            let mut all = 1;
+            for member in list.iter() {
+                all += length(member);
+                if all > ROOM {
+                    break;
+                }
+            }
+            all
+        }
     }
 }

@@ -3,7 +3,8 @@
 //! - E0314: a size, an `in_place` or a promise that cannot be.
 //! - E0703: two promises for one chunk differ. The same promise may be made twice.
 
-use super::eval::{Eval, Evaluated};
+use super::eval::{Eval, Evaluated, MAX_LIST};
+use super::lists::too_long;
 use super::value::{BufferValue, Value};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
@@ -48,12 +49,16 @@ impl<'a> Eval<'_, 'a> {
     ) -> Evaluated<()> {
         let world = self.world;
         let collective = &world.unit.collectives[implements.collective];
-        self.frame = self.arguments(
+        let frame = self.arguments(
             &collective.parameters,
             &implements.arguments,
             collective.frame.len(),
             implements.span,
         )?;
+        if frame.iter().any(|value| value.is_longer_than(MAX_LIST)) {
+            return Err(self.fail_at(String::new(), too_long(implements.span)));
+        }
+        self.frame = frame;
         self.names = &collective.frame;
         self.calls.push(implements.span);
         let done = self.sizes(collective).and_then(|()| match in_place {

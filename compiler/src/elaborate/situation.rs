@@ -8,7 +8,7 @@ use crate::table::Id;
 /// How many values are shown at most.
 const SHOWN: usize = 6;
 /// How many members a list may have to be shown.
-const MEMBERS: usize = 16;
+const MEMBERS: i64 = 16;
 
 /// The integer locals that `expr` mentions, in order of appearance: "p = 0, step = 2".
 pub(super) fn of(eval: &Eval, expr: &Expr) -> String {
@@ -24,7 +24,10 @@ pub(super) fn with_lists(eval: &Eval, expr: &Expr) -> String {
     let lists = locals.iter().filter_map(|local| {
         let value = eval.frame.get(local.index())?;
         let Value::List(list) = value else { return None };
-        let text = super::contract::written(value).filter(|_| list.iter().count() <= MEMBERS)?;
+        if list.len() > MEMBERS || value.is_longer_than(MEMBERS * MEMBERS) {
+            return None;
+        }
+        let text = super::contract::written(value)?;
         Some(format!("{} = {text}", eval.names.lookup(*local)?.name))
     });
     let mut shown: Vec<String> = lists.collect();

@@ -1,6 +1,7 @@
 //! Evaluates what does not depend on the rank: parameters, the shape of the machine, options.
 
-use super::eval::{Eval, Evaluated, Shared};
+use super::eval::{Eval, Evaluated, MAX_LIST, Shared};
+use super::lists::too_long;
 use super::observe::Notes;
 use super::transfer::reduce_op;
 use super::value::{List, Value};
@@ -157,6 +158,9 @@ impl<'a> Eval<'_, 'a> {
                 Some(given) => self.given(given, &parameter.ty, &parameter.name)?,
                 None => default.clone().unwrap_or(Value::Unset),
             };
+            if value.is_longer_than(MAX_LIST) {
+                return Err(self.fail_at(String::new(), too_long(parameter.span)));
+            }
             if given.is_some() && default.as_ref() != Some(&value) {
                 changed.push((parameter.name.clone(), text(&value)));
             }
@@ -230,6 +234,7 @@ fn fits(value: &Value, ty: &Type) -> bool {
         (Value::Int(_), Type::Int | Type::Rank)
         | (Value::Bool(_), Type::Bool)
         | (Value::Str(_), Type::Str) => true,
+        (Value::List(List::Range { .. }), Type::List(item)) => fits(&Value::Int(0), item),
         (Value::List(list), Type::List(item)) => list.iter().all(|member| fits(&member, item)),
         _ => false,
     }

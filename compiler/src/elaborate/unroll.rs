@@ -2,7 +2,8 @@
 //! blocks.
 
 use super::declare::Indices;
-use super::eval::{Eval, Evaluated};
+use super::eval::{Eval, Evaluated, MAX_LIST};
+use super::lists::too_long;
 use super::value::Value;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
@@ -157,10 +158,12 @@ impl<'a> Eval<'_, 'a> {
         let mut inner = around.clone();
         let _ = self.for_each(binders, &mut |eval| {
             inner.binding = around.binding;
+            let before = out.origins.recorded();
             for binder in binders {
                 inner.binding = eval.bound(out, binder.local, inner.binding);
             }
             eval.statements(out, &inner, body);
+            out.origins.forget_unused(before);
             Ok(if eval.stopped(out) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         Ok(())
@@ -324,6 +327,7 @@ impl<'a> Eval<'_, 'a> {
         let procedure = &world.unit.procedures[id];
         let frame =
             self.arguments(&procedure.parameters, arguments, procedure.frame.len(), span)?;
+        let before = out.origins.recorded();
         let binding = Some(out.origins.bindings.push(ir::Binding::Call {
             span,
             procedure: id.0,
@@ -336,7 +340,28 @@ impl<'a> Eval<'_, 'a> {
             Ok(())
         });
         out.names = caller_names;
+        out.origins.forget_unused(before);
         called
+    }
+
+    /// Adds a value to operands, a list member by member.
+    fn flatten(
+        &mut self,
+        value: Value,
+        expr: &'a Expr,
+        into: &mut Vec<(Value, Span)>,
+    ) -> Evaluated<()> {
+        if into.len() as i64 >= MAX_LIST {
+            return Err(self.fail(expr, too_long(expr.span)));
+        }
+        let Value::List(list) = value else {
+            into.push((value, expr.span));
+            return Ok(());
+        };
+        for member in list.iter() {
+            self.flatten(member, expr, into)?;
+        }
+        Ok(())
     }
 
     /// The values of operands; a list stands for each of its members.
@@ -346,12 +371,12 @@ impl<'a> Eval<'_, 'a> {
             match operand {
                 Operand::One(expr) => {
                     let value = self.value(expr)?;
-                    flatten(value, expr.span, &mut values);
+                    self.flatten(value, expr, &mut values)?;
                 }
                 Operand::Each(binders, expr) => {
                     let _ = self.for_each(binders, &mut |eval| {
                         let value = eval.value(expr)?;
-                        flatten(value, expr.span, &mut values);
+                        eval.flatten(value, expr, &mut values)?;
                         Ok(ControlFlow::Continue(()))
                     })?;
                 }
@@ -418,16 +443,6 @@ fn append(ops: &mut Vec<ir::Op>, last: &mut Option<u32>, window: Option<Window>,
     let pipeline = ir::Pipeline { unit: window.unit, chunks: window.chunks, body: vec![op] };
     let action = ir::Action::Pipeline(pipeline);
     ops.push(ir::Op { action, origin: window.origin, sync: None });
-}
-
-fn flatten(value: Value, span: Span, into: &mut Vec<(Value, Span)>) {
-    let Value::List(list) = value else {
-        into.push((value, span));
-        return;
-    };
-    for member in list.iter() {
-        flatten(member, span, into);
-    }
 }
 
 /// Whether an attribute accepts `word`.

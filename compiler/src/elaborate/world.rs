@@ -105,5 +105,5 @@ pub(super) fn indexed(name: &str, indices: &[i64]) -> String {
 }
 
 fn ints(list: impl Iterator<Item = i64>) -> Value {
-    Value::List(List::Ints(list.collect::<Rc<[i64]>>()))
+    Value::List(List::Ints(Rc::new(list.collect())))
 }

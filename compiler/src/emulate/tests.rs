@@ -2,7 +2,9 @@
 
 use super::{Awaits, Element, Outcome, Settings, TooLarge, Trial, with_reduction};
 use crate::interrupt::Interrupt;
-use crate::ir::build::{all, copy_of, input, memory, on, output, port, program, signal, wait};
+use crate::ir::build::{
+    all, copy_of, input, local, memory, on, output, port, program, scratch, signal, wait,
+};
 use crate::ir::{Action, ChannelKind, Joins, Program, RankId, ReduceOp, Verb};
 
 fn settings() -> Settings {
@@ -60,6 +62,39 @@ fn what_is_missing_shows_in_some_schedule() {
     assert!(wrongs(&exchange(false, true, false)) > 0);
     // A relaxed signal does not order data: only late stores can show that.
     assert!(wrongs(&exchange(true, true, true)) > 0);
+}
+
+/// Two ranks, each of which copies its input into its own scratch, from where it copies it on and the other rank gets it.
+/// `relaxed` says whether they signal relaxed in between.
+fn pull(relaxed: bool) -> Program {
+    let mut program = program(2, 1, 2, 1).mesh(ChannelKind::Memory).block(|r| {
+        let (there, channels) = (on(1 - r, scratch(0, 1)), || all(r, 2));
+        vec![
+            local(Verb::Copy, &[input(0, 1)], &[scratch(0, 1)]),
+            Action::Sync,
+            signal(channels(), relaxed),
+            wait(channels(), relaxed),
+            local(Verb::Copy, &[scratch(0, 1)], &[output(0, 1)]),
+            memory(r, Verb::Get, &[there], &[output(1, 1)]),
+            Action::Sync,
+            signal(channels(), false),
+            wait(channels(), false),
+        ]
+    });
+    program.joins = Joins::Explicit;
+    program.promise(|r, c| vec![(if c == 0 { r } else { 1 - r }, 0)])
+}
+
+/// Who stores to its own memory sees that at once, a peer only if it is published.
+#[test]
+fn stores_to_own_memory_can_come_late_to_a_peer() {
+    assert!(right(&pull(false)));
+    let outcomes = outcomes(&pull(true));
+    let wrong = |outcome: &Outcome| {
+        if let Outcome::Wrong(wrong) = outcome { Some(wrong.chunk) } else { None }
+    };
+    let chunks: Vec<u32> = outcomes.iter().filter_map(wrong).collect();
+    assert!(!chunks.is_empty() && chunks.iter().all(|chunk| *chunk == 1), "{chunks:?}");
 }
 
 #[test]

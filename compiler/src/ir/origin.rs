@@ -41,6 +41,13 @@ pub struct Accepted {
     pub span: Span,
 }
 
+/// How many rows and bindings there were at some time.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded {
+    rows: usize,
+    bindings: usize,
+}
+
 /// A place with the loop values it was reached with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
@@ -74,6 +81,19 @@ pub enum Binding {
 }
 
 impl Origins {
+    /// How much is recorded now.
+    #[must_use]
+    pub fn recorded(&self) -> Recorded {
+        Recorded { rows: self.rows.len(), bindings: self.bindings.len() }
+    }
+
+    /// Forgets the bindings that were recorded since some time, unless there are rows since then, which refer to them.
+    pub fn forget_unused(&mut self, since: Recorded) {
+        if self.rows.len() == since.rows {
+            self.bindings.truncate(since.bindings);
+        }
+    }
+
     /// The names and values that an origin was reached with, outermost first, as "step = 2".
     #[must_use]
     pub fn values(&self, origin: OriginId) -> Vec<String> {

@@ -232,4 +232,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         to: "parts[*] -> output[rank] op = min;",
         codes: &["[E0701"],
     },
+    Mutant {
+        name: "relaxed_signal_of_own_stores",
+        file: "pull",
+        parameters: FOUR,
+        from: "        signal mem[*];\n        wait mem[*];\n        for",
+        to: "        signal mem[*] relaxed;\n        wait mem[*] relaxed;\n        for",
+        codes: &["[E0501]"],
+    },
 ];

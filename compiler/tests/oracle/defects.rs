@@ -22,6 +22,23 @@ program p(ranks: int = 2) {
     }
 }";
 
+/// Each rank writes a chunk to its own scratch, where the other one reads it.
+const PULL: &str = "
+use std::collectives::sendrecv;
+program p(ranks: int = 2) {
+    collective sendrecv(ranks);
+    scratch part[1];
+    channel mem = memory(1 - rank);
+    block main {
+        copy input[0] -> part[0];
+        signal mem;
+        wait mem;
+        get (1 - rank).part[0] -> output[0] via mem;
+        signal mem;
+        wait mem;
+    }
+}";
+
 /// The same over a port.
 const PORT: &str = "
 use std::collectives::sendrecv;
@@ -105,7 +122,7 @@ fn verdicts(source: &str, changes: &[(&str, &str)]) -> [String; 2] {
 
 #[test]
 fn right_programs_are_right_in_every_schedule() {
-    for source in [SENDRECV, PORT, PACKETS, BLOCKS, TAKERS] {
+    for source in [SENDRECV, PULL, PORT, PACKETS, BLOCKS, TAKERS] {
         assert_eq!(verdicts(source, &[]), ["Ok", "Ok"], "{source}");
         let program = program(source, &[], Form::Passed(1));
         assert_eq!(exhaust(&program, 2, 300_000), Some(Verdict::Ok), "{source}");
@@ -114,7 +131,7 @@ fn right_programs_are_right_in_every_schedule() {
 
 #[test]
 fn missing_orders_are_races_and_show_in_values() {
-    let cases: [(&str, &[(&str, &str)]); 9] = [
+    let cases: [(&str, &[(&str, &str)]); 11] = [
         // No rank knows that the other one has started; no rank is told that the data has arrived; the signal is
         // relaxed.
         (SENDRECV, &[("signal mem relaxed;", ""), ("wait mem relaxed;", "")]),
@@ -124,6 +141,9 @@ fn missing_orders_are_races_and_show_in_values() {
         // The threads do not join: before the put, after it.
         (SENDRECV, &[("wait mem relaxed;", "wait mem relaxed sync = before;")]),
         (SENDRECV, &[("signal mem;", "signal mem sync = after;")]),
+        // The signal does not publish what a rank has stored to its own memory.
+        (PULL, &[("signal mem;", "signal mem relaxed;"), ("wait mem;", "wait mem relaxed;")]),
+        (PULL, &[("signal mem;", "signal mem relaxed;")]),
         // The proxy is still reading when the kernel ends; the proxy writes before the other rank has started.
         (PORT, &[("_and_flush", "")]),
         (PORT, &[("signal far;", ""), ("wait far;", "")]),

@@ -117,6 +117,17 @@ pub enum Index {
     From(Expr),
 }
 
+impl Index {
+    /// Where it is written.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        match self {
+            Index::All(span) | Index::Whole(span) => *span,
+            Index::At(expr) | Index::To(expr, _) | Index::From(expr) => expr.span,
+        }
+    }
+}
+
 /// Builtin functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intrinsic {
