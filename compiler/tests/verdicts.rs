@@ -221,7 +221,7 @@ fn no_plan_is_left_out() {
     let known: BTreeSet<String> = VERDICTS.iter().map(|(name, ..)| (*name).to_owned()).collect();
     assert_eq!(plans.collect::<BTreeSet<String>>(), known);
     for (name, codes, why) in VERDICTS {
-        let defects = codes.iter().any(|code| !code.starts_with('N'));
+        let defects = codes.iter().any(|code| !code.starts_with('N') && *code != "W0802");
         assert_eq!(defects, !why.is_empty(), "{name}: a defect has its reason");
     }
 }

@@ -147,7 +147,7 @@ mod tests {
         }
         assert_eq!(scratch_multiple(&program, 1), 8);
         let chunks = ScratchChunks::of(&program.ranks[RankId(0)]);
-        assert!(!chunks.half_is_aligned(&program.options, 48));
+        assert!(!chunks.half_is_aligned(&program.options, 96));
     }
 
     #[test]
