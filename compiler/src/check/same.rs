@@ -6,7 +6,7 @@
 //!   same order ([`crate::ir::run::Tree`]).
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::run::{self, Memory, Tree, TreeId, Trees, Value};
+use crate::ir::run::{self, Contribution, Memory, Tree, TreeId, Trees, Value};
 use crate::ir::{OriginId, Program, RankId};
 use crate::source::At;
 use std::collections::BTreeMap;
@@ -83,7 +83,12 @@ fn report(program: &Program, memory: &Memory, trees: &Trees, found: &Unequal<'_>
     let Unequal { chunk, first, other } = found;
     let (a, b) = (first.rank.0, other.rank.0);
     let same = first.value.contributions() == other.value.contributions();
+    let nobody = |held: &Held<'_>| {
+        let parts = held.value.contributions();
+        parts.iter().any(|part| part.rank == Contribution::NOBODY)
+    };
     let why = match same {
+        _ if nobody(first) || nobody(other) => "it holds memory that was never written",
         true => "they compute it in different ways",
         false => "they compute it from different data",
     };

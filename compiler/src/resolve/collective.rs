@@ -169,7 +169,7 @@ impl Body<'_> {
         if let Some(output) = same(&ensures.promise) {
             let output = self.expect(output, &Ty::Chunk);
             if self.is_elsewhere(&output) {
-                self.report(promise_of_something_else(output.span));
+                self.report(same_of_something_else(output.span));
                 return None;
             }
             let claim = Claim::Same(output);
@@ -386,6 +386,11 @@ fn same(promise: &ast::Expr) -> Option<&ast::Expr> {
         [one] if name.text == "same" && one.name.is_none() => Some(&one.value),
         _ => None,
     }
+}
+
+fn same_of_something_else(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0214, span, "`same` is about a chunk of this rank's `output`")
+        .help("name the output chunk, without a rank in front: `same(output[0])`")
 }
 
 /// Whether `&&` joins what looks like promises.

@@ -136,8 +136,8 @@ fn made(seed: u64) -> Made {
         "another operator",
         "a second promise",
     ]);
-    let promised = if change == "another operator" { other(&mut lot, op) } else { op };
     let (ensures, change) = promises(&mut lot, (&held, op), change);
+    let promised = if change == "another operator" { other(&mut lot, op) } else { op };
     let text = format!(
         "collective c(ranks: int) {{\n    input[{CHUNKS}];\n    output[{CHUNKS}];\n{ensures}}}\n\
          program p(ranks: int = {ranks}) {{\n    collective c(ranks, op = {promised});\n    scratch s[{CHUNKS}];\n\
