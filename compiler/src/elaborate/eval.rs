@@ -8,7 +8,6 @@ use super::observe::Notes;
 use super::reports::{PastEnd, Reports};
 use super::value::{BufferValue, List, ListBuilder, Value, list_of, stored_bytes};
 use super::world::{Declared, World};
-use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::interrupt::Interrupt;
 use crate::ir;
@@ -703,8 +702,7 @@ fn endless(span: Span) -> Diagnostic {
 }
 
 fn too_much(span: Span, most: u64) -> Diagnostic {
-    let message =
-        format!("the lists of this program need more than {} of memory", bytes::text(most));
+    let message = format!("the lists of this program need more than {}KiB of memory", most >> 10);
     Diagnostic::new(Code::E0306, span, message).help(
         "use a range (`a..b`) or a function of the index where a list is not needed as a whole",
     )
