@@ -24,7 +24,14 @@ pub(super) struct Data {
     instances: u32,
     inexact: bool,
     /// By launch and chunk, the first rank that ended with a chunk for which the same bits are promised, and the chunk.
-    first: BTreeMap<(u32, u32), (RankId, Box<[u8]>)>,
+    first: BTreeMap<(u32, u32), First>,
+}
+
+/// The rank that ended first, and what its chunk held.
+#[derive(Clone)]
+struct First {
+    rank: RankId,
+    chunk: Rc<[u8]>,
 }
 
 /// How many bytes of expected outputs are remembered.
@@ -116,14 +123,11 @@ impl Data {
         }
         rank.same.iter().find_map(|number| {
             let found = chunk(*number);
-            let (first, wanted) = self
-                .first
-                .entry((launch, *number))
-                .or_insert_with(|| (id, Box::from(found)))
-                .clone();
-            let at = self.first_difference(found, &wanted)?;
-            let wrong = self.wrong_at((id, launch, *number), at, found, &wanted);
-            Some(Wrong { like: Some(first), ..wrong })
+            let new = || First { rank: id, chunk: Rc::from(found) };
+            let first = self.first.entry((launch, *number)).or_insert_with(new).clone();
+            let at = self.first_difference(found, &first.chunk)?;
+            let wrong = self.wrong_at((id, launch, *number), at, found, &first.chunk);
+            Some(Wrong { like: Some(first.rank), ..wrong })
         })
     }
 

@@ -1,6 +1,8 @@
 //! What small programs leave in memory, and where they get stuck.
 
-use super::{Awaits, Contribution, Outcome, Value, broken_promises, parts, run, run_in};
+use super::{
+    Awaits, Combined, Contribution, Outcome, Times, Value, broken_promises, parts, run, run_in,
+};
 use crate::ir::build::{
     acquire, group, input, local, memory, on, output, over, pipeline, program, release, scratch,
     signal, sliced, to, wait,
@@ -193,9 +195,10 @@ fn promises_are_compared_chunk_by_chunk() {
     assert_eq!(broken.len(), 4);
     let first = &broken[0];
     assert_eq!((first.rank, first.chunk), (RankId(0), 0));
+    let twice = Times { of: (0, 0), found: 2, promised: 1 };
     assert_eq!(
         (&first.missing[..], &first.doubled[..], &first.unexpected[..]),
-        (&[(0, 1)][..], &[(0, 0)][..], &[(0, 2)][..])
+        (&[(0, 1)][..], &[twice][..], &[(0, 2)][..])
     );
     assert!(first.last_writer.is_some());
     assert_eq!((&broken[1].unexpected[..], broken[1].last_writer), (&[(NOBODY, 0)][..], None));
@@ -203,6 +206,58 @@ fn promises_are_compared_chunk_by_chunk() {
         .block(|_| vec![copy(input(0, 1), output(0, 1))])
         .promise(|r, c| vec![(r, c)]);
     assert_eq!(broken_promises(&kept, &finished(&kept)), []);
+}
+
+/// What a chunk of rank 0 holds after these reductions, each of two operands, of which the last writes it.
+fn reduced(steps: &[(ReduceOp, [Operand; 2], Operand)]) -> Program {
+    program(1, 3, 1, 2).block(|_| {
+        let step = |(op, sources, to): &(ReduceOp, [Operand; 2], Operand)| {
+            let mut action = local(Verb::Reduce, sources, &[*to]);
+            if let Action::Transfer(transfer) = &mut action {
+                transfer.reduce = *op;
+            }
+            action
+        };
+        steps.iter().map(step).collect()
+    })
+}
+
+#[test]
+fn a_promise_is_kept_by_its_operator_only() {
+    let (a, b, c, out) = (input(0, 1), input(1, 1), input(2, 1), output(0, 1));
+    let (sum, max) = (ReduceOp::Sum, ReduceOp::Max);
+    let broken = |steps: &[_], op, terms: Vec<(u32, u32)>| {
+        let mut p = reduced(steps).promise(|_, _| terms.clone());
+        p.collective.op = op;
+        let found = broken_promises(&p, &finished(&p));
+        found.first().map(|broken| (broken.combined, broken.too_few.len(), broken.doubled.len()))
+    };
+    let both = vec![(0, 0), (0, 1)];
+    let mixed = [(sum, [a, b], scratch(0, 1)), (max, [scratch(0, 1), a], out)];
+    assert_eq!(broken(&[(sum, [a, b], out)], sum, both.clone()), None);
+    assert_eq!(broken(&[(max, [a, b], out)], max, both.clone()), None);
+    let by = |op| Some((Some(Combined::By(op)), 0, 0));
+    assert_eq!(broken(&[(sum, [a, b], out)], max, both.clone()), by(sum));
+    assert_eq!(broken(&[(max, [a, b], out)], sum, both.clone()), by(max));
+    assert_eq!(broken(&mixed, sum, both.clone()), Some((Some(Combined::Mixed), 0, 0)));
+    // A copy keeps the operator of what it copies.
+    let three = [(sum, [a, b], scratch(0, 1)), (sum, [scratch(0, 1), c], out)];
+    assert_eq!(broken(&three, max, vec![(0, 0), (0, 1), (0, 2)]), by(sum));
+    // How often a contribution is promised matters for sums only.
+    let twice = [(sum, [a, a], out)];
+    assert_eq!(broken(&twice, sum, vec![(0, 0), (0, 0)]), None);
+    assert_eq!(broken(&twice, sum, vec![(0, 0)]), Some((None, 0, 1)));
+    assert_eq!(
+        broken(&[(sum, [a, b], out)], sum, vec![(0, 0), (0, 0), (0, 1)]),
+        Some((None, 1, 0))
+    );
+    assert_eq!(broken(&[(max, [a, b], out)], max, vec![(0, 0), (0, 0), (0, 1)]), None);
+    assert_eq!(broken(&[(max, [a, a], out)], max, vec![(0, 0)]), None);
+}
+
+#[test]
+fn the_operator_takes_no_room() {
+    assert_eq!(size_of::<Value>(), 24);
 }
 
 #[test]

@@ -47,11 +47,10 @@ impl Trees {
     /// The id of a tree.
     pub(super) fn id(&mut self, tree: Tree) -> TreeId {
         let next = TreeId(self.all.len() as u32 + 1);
-        let id = *self.known.entry(tree).or_insert_with_key(|tree| {
+        *self.known.entry(tree).or_insert_with_key(|tree| {
             self.all.push(tree.clone());
             next
-        });
-        id
+        })
     }
 
     /// The tree of a reduction of several values.
