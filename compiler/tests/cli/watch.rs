@@ -54,6 +54,7 @@ fn timings_are_a_trace() {
         phases.iter().filter(|(phase, _)| phase == name).map(|(_, numbers)| numbers).collect()
     };
     assert_eq!(named("file a.ccl").len(), 1);
+    assert!(!cfg!(target_os = "linux") || folder.read("trace.json").contains("\"tts\":"));
     assert_eq!(named("lex")[0]["bytes"], GOOD.len());
     assert!(named("parse")[0]["tokens"].as_u64().unwrap() > 50);
     assert_eq!(named("resolve").len(), 1);

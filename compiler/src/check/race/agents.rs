@@ -198,3 +198,21 @@ impl Agents {
         agent - from.start + to.start
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Agents, NOBODY};
+    use crate::check::race::turn::Turn;
+    use crate::ir::build::program;
+    use crate::ir::{Action, ChannelId, RankId};
+
+    #[test]
+    fn a_proxy_that_does_not_exist_is_noticed() {
+        let program = program(4, 1, 1, 0).block(|_| vec![Action::Sync]);
+        let agents = Agents::new(&program, Turn::Still);
+        assert_eq!(agents.rank_of_block(0), Some(RankId(0)));
+        assert!(!agents.is_lost());
+        assert_eq!(agents.proxy(RankId(0), ChannelId(9), 0), NOBODY);
+        assert!(agents.is_lost());
+    }
+}

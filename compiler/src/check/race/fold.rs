@@ -372,3 +372,20 @@ fn per_rank<T>(program: &Program, make: impl Fn(&Rank) -> T) -> Vec<T> {
 fn row<I: Id, T>(table: &Table<I, T>, index: u32) -> Option<&T> {
     table.lookup(I::from_index(index as usize))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_counterpart_is_noticed() {
+        let turn = Turn::Ring { ranks: 2, step: 1 };
+        let fold = || Fold::new(turn, Rc::new(vec![Folded::default(), Folded::default()]), false);
+        let place = |rank| Place { rank: RankId(rank), buffer: Buffer::Input, cell: 0 };
+        let (own, other, end) = (fold(), fold(), fold());
+        own.home(place(0));
+        other.home(place(1));
+        end.end(RankId(1), ChannelId(0));
+        assert_eq!([own.is_lost(), other.is_lost(), end.is_lost()], [false, true, true]);
+    }
+}
