@@ -39,7 +39,7 @@ use crate::phase::phase;
 use crate::source::At;
 use budget::{Exceeded, PARTS, RUN, SIZES};
 use classes::{Class, Classes, LeftOut, Sought};
-use race::{Folded, Races, Seen, Writes};
+use race::{Beyond, Folded, Races, Seen, Writes};
 use sizes::Sizes;
 use std::cell::LazyCell;
 
@@ -338,7 +338,10 @@ fn with_parts(
                         false => found,
                     };
                 }
-                Races::TooLong(exceeded) => not_made(program, "for races", exceeded, interrupt),
+                Races::TooLong(exceeded) => {
+                    let found = at_coarse_grain(subject, grain, interrupt);
+                    or_else(found, || not_made(program, "for races", exceeded, interrupt))
+                }
                 Races::Interrupted => Vec::new(),
                 Races::Lost => not_followed(program, interrupt),
             };
@@ -354,7 +357,8 @@ fn with_parts(
         }
         Outcome::TooLong => {
             let what = "for deadlocks, races and wrong outputs";
-            not_made(program, what, RUN.exceeded(), interrupt)
+            let found = at_coarse_grain(subject, grain, interrupt);
+            or_else(found, || not_made(program, what, RUN.exceeded(), interrupt))
         }
     }
 }
@@ -382,6 +386,31 @@ fn same_bits(
         Outcome::Stuck(_) | Outcome::TooLong => None,
     };
     vec![fine.unwrap_or(coarse)]
+}
+
+/// The races of a program that is too large to be looked at chunk by chunk and rank by rank, as far as they show without.
+fn at_coarse_grain(subject: &Subject<'_>, grain: Grain, interrupt: &Interrupt) -> Vec<Diagnostic> {
+    let found = match &subject.folded {
+        Some(folded) => folded.reports(grain, interrupt),
+        None => match outcome(|| run::run_at(subject.program, grain, RUN.amount())) {
+            Outcome::Finished(memory) => {
+                let rewritten = memory.rewritten();
+                match race::check(subject.program, &rewritten, Beyond::Nothing, interrupt) {
+                    Races::Found(races, _) => races,
+                    Races::Standing(_) | Races::TooLong(_) | Races::Interrupted | Races::Lost => {
+                        Vec::new()
+                    }
+                }
+            }
+            Outcome::Stuck(_) | Outcome::TooLong => Vec::new(),
+        },
+    };
+    let note = "the program is too large to say which other ranks and chunks it concerns";
+    found.into_iter().map(|report| report.note(note)).collect()
+}
+
+fn or_else(found: Vec<Diagnostic>, other: impl FnOnce() -> Vec<Diagnostic>) -> Vec<Diagnostic> {
+    if found.is_empty() { other() } else { found }
 }
 
 /// Why the run on symbols comes to a stop. Where several blocks take from one counter, what seems to be missing may have gone

@@ -14,9 +14,10 @@
 //! The interpreter judges all programs of this project and plans that others made, which must be right except for those
 //! known to be wrong ([`WRONG`], [`WRONG_PLANS`]), and small defects ([`defects`]), which it must find. It also judges
 //! the checker: on [`mutants`] and random programs ([`random`]), both must say the same ([`agreement`]); of small
-//! programs with shared counters, all schedules are run ([`shared`]); launches of two sizes take turns ([`sizes`]); changes that must not matter to the checker are made ([`metamorphic`]); and the witnesses in reports are replayed ([`replay`])
-//! and must show what the reports say ([`witnesses`]). Random promises are kept in a run exactly where the checks say so
-//! ([`promises`]).
+//! programs with shared counters, all schedules are run ([`shared`]); launches of two sizes take turns ([`sizes`]); programs of
+//! many chunks are run at many sizes in the emulator of `cclc run` ([`many`]); changes that must not matter to the checker are
+//! made ([`metamorphic`]); and the witnesses in reports are replayed ([`replay`]) and must show what the reports say
+//! ([`witnesses`]). Random promises are kept in a run exactly where the checks say so ([`promises`]).
 
 #![expect(clippy::indexing_slicing, reason = "a test may panic")]
 #![expect(clippy::print_stderr, reason = "the statistics are for people to read")]
@@ -57,6 +58,8 @@ mod agreement;
 mod breadth;
 #[path = "oracle/defects.rs"]
 mod defects;
+#[path = "oracle/many.rs"]
+mod many;
 #[path = "oracle/metamorphic.rs"]
 mod metamorphic;
 #[path = "oracle/promises.rs"]

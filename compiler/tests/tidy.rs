@@ -100,6 +100,30 @@ fn modules_use_only_what_lies_below_them() {
 }
 
 #[test]
+fn the_checks_have_no_bounds_of_their_own() {
+    let is_bound = |line: &str| {
+        let name = line.split_once("const ").and_then(|(_, rest)| rest.split_once(':'));
+        name.is_some_and(|(name, _)| {
+            let mut words = name.trim().split('_');
+            words.any(|word| ["MOST", "MAX", "BUDGET", "STEPS", "ROUNDS", "LIMIT"].contains(&word))
+        })
+    };
+    let checks = |file: &File| {
+        // What the executor can do is no budget.
+        file.path.starts_with("compiler/src/check")
+            && !file.path.starts_with("compiler/src/check/limits")
+            && file.path != "compiler/src/check/budget.rs"
+    };
+    let mut wrong = Vec::new();
+    for file in library_files().into_iter().filter(checks) {
+        let bounds = file.text.lines().filter(|line| is_bound(line));
+        wrong.extend(bounds.map(|line| format!("{}: {}", file.path, line.trim())));
+    }
+    assert!(wrong.is_empty(), "not in `check/budget.rs`:\n{}", wrong.join("\n"));
+    assert!(is_bound("const MOST_CELLS: u64 = 1;") && !is_bound("const MEMBERS: usize = 1;"));
+}
+
+#[test]
 fn the_layers_are_the_modules() {
     let lib = fs::read_to_string(root().join("compiler/src/lib.rs")).unwrap();
     let declared: BTreeSet<&str> =

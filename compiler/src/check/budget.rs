@@ -7,6 +7,7 @@
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::At;
 use std::cell::RefCell;
+use std::fmt;
 
 /// The most of something that a step of the checks may use.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -177,6 +178,20 @@ impl Budget {
         let result = run();
         LOWERED.with_borrow_mut(|lowered| lowered.pop());
         result
+    }
+}
+
+/// As a row of the page about proofs.
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let effect = match self.effect {
+            Effect::Unproved(code) => code.id(),
+            Effect::Refused => "less is certain",
+            Effect::Slower => "slower",
+            Effect::Unexplained => "less is explained",
+        };
+        let amount = grouped(self.amount);
+        write!(f, "| {} | {amount} {} | {effect} | {} |", self.name, self.unit, self.reason)
     }
 }
 

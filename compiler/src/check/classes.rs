@@ -20,12 +20,14 @@
 //!   fewer windows, less is waited for, so a race shows with few windows already.
 
 use super::borders;
-use super::budget::Exceeded;
+use super::budget::{Exceeded, PARTS};
 use super::patterns::{Alike, patterns};
+use super::race::overlay;
+use super::race::step::meet;
 use crate::bytes;
 use crate::ir::memory::accesses;
 use crate::ir::run::{self, Grain};
-use crate::ir::{Action, Op, Operand, Pipeline, Program, Signal};
+use crate::ir::{Action, Op, Operand, Pipeline, Program, Signal, Transfer, all_ops};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -76,9 +78,9 @@ pub(super) enum LeftOut {
     BesideWindows,
 }
 
-/// The most units of a chunk where these are the parts that a program is checked with although fewer would do: reports then
+/// Up to so many units of a chunk, these are the parts that a program is checked with although fewer would do: reports then
 /// have witnesses.
-const MOST_UNITS: u64 = 64;
+const EXACT_UNITS: u64 = 64;
 
 /// The classes of message sizes that have to be checked. A program without pipelines is straight.
 pub(super) fn classes(program: &Program) -> Classes {
@@ -157,7 +159,7 @@ impl Class {
             alike.units,
             if alike.units == 1 { "" } else { "s" }
         );
-        let is_exact = alike.units <= MOST_UNITS.max(alike.parts.into());
+        let is_exact = alike.units <= EXACT_UNITS.max(alike.parts.into());
         Class {
             program: subject.variant(),
             parts: if is_exact { alike.units as u32 } else { alike.parts },
@@ -203,8 +205,16 @@ fn several_windows(
         None => whole(None),
         Some(_) if slices_in_pipelines(program) => whole(Some(LeftOut::InPipelines)),
         Some(_) if borders::meet_windows(program) => whole(Some(LeftOut::BesideWindows)),
+        Some(_) if !are_whole(program) => whole(Some(LeftOut::Patterns(PARTS.exceeded()))),
         Some(_) => straight(Subject::Given(program), served),
     }
+}
+
+/// Whether the parts that chunks are cut into make all slices whole: there may be too many of them.
+fn are_whole(program: &Program) -> bool {
+    let parts = u64::from(run::parts(program));
+    let mut shapes = shapes(program).into_iter();
+    shapes.all(|shape| (u64::from(shape.size) * parts).is_multiple_of(shape.count.into()))
 }
 
 /// Whether it matters where slices end, and if so, whether distances from the beginnings of slices matter, too.
@@ -212,7 +222,36 @@ fn what_matters(program: &Program) -> Option<bool> {
     let shapes = shapes(program);
     // Where all operations are distributed alike, only blocks that have nothing to do make a difference.
     let several = shapes.len() > 1 || !shapes.is_empty() && borders::are_met(program);
-    (several || has_sliced_packets(program)).then_some(several)
+    let distances = || several && (overlay::mixed(program) || lanes_differ(program));
+    (several || has_sliced_packets(program)).then(distances)
+}
+
+/// Whether threads of a block go from packets to elements that are at other distances from the beginning of their operation,
+/// without meeting: of what is shared out otherwise, or of whole operands, whose elements are larger than packets.
+fn lanes_differ(program: &Program) -> bool {
+    let form = |transfer: &Transfer| {
+        let size = transfer.operands().next().map_or(0, |operand| operand.size);
+        (transfer.slice, size)
+    };
+    program.blocks().any(|block| {
+        let mut told: Vec<&Transfer> = Vec::new();
+        let mut before: Option<&Op> = None;
+        all_ops(&block.ops).any(|op| {
+            let meets = matches!(op.action, Action::Sync | Action::Barrier { .. });
+            if meets || before.is_none_or(|before| meet(program, before, op)) {
+                told.clear();
+            }
+            before = Some(op);
+            let Some(transfer) = op.transfer() else { return false };
+            let packets = accesses(transfer).any(|access| access.packets);
+            let is_larger = transfer.slice.is_none() && !packets;
+            let found = told.iter().any(|one| form(one) != form(transfer) || is_larger);
+            if packets {
+                told.push(transfer);
+            }
+            found
+        })
+    })
 }
 
 /// Whether slices of packets end within chunks.

@@ -45,7 +45,7 @@ mod launches;
 mod machine;
 mod memory;
 mod merged;
-mod overlay;
+pub(super) mod overlay;
 mod packets;
 mod pages;
 mod proxy;
@@ -77,6 +77,7 @@ use launches::Launches;
 pub(super) use launches::{Across, Use, Writes};
 use machine::Cut;
 use merged::Merged;
+use report::Detail;
 use std::collections::BTreeSet;
 use value::Inputs;
 use writers::Writers;
@@ -204,6 +205,25 @@ impl<'p> Folded<'p> {
     }
 }
 
+impl Folded<'_> {
+    /// Reports of the races that the representatives show. Which other ranks have them, and in which schedule, is not
+    /// known.
+    pub(super) fn reports(&self, grain: Grain, interrupt: &Interrupt) -> Vec<Diagnostic> {
+        let Some(fold) = self.fold.at(grain) else { return Vec::new() };
+        let after = follow(&self.merged, (&fold, grain), Beyond::Nothing, interrupt);
+        let Ok(mut after) = after else { return Vec::new() };
+        // Packets that are written twice may have the same contents, which representatives do not tell.
+        after.conflicts.retain(|conflict| conflict.kind != machine::Kind::Twice);
+        let reports = report::reports(self.merged.program(), (grain, Detail::Few), after.conflicts);
+        reports.into_iter().map(|report| noted(report, &after.exceeded)).collect()
+    }
+}
+
+/// A report with the reasons why it may be wrong.
+fn noted(report: Diagnostic, exceeded: &BTreeSet<Exceeded>) -> Diagnostic {
+    exceeded.iter().fold(report, |report, exceeded| report.note(exceeded.note()))
+}
+
 /// Looks for races in a program that rewrites the given packets, following every rank.
 pub(super) fn check(
     program: &ir::Program,
@@ -212,18 +232,16 @@ pub(super) fn check(
     interrupt: &Interrupt,
 ) -> Races {
     let merged = Merged::as_written(program);
-    let parts = rewritten.grain().cells_of_unit();
     match alone(&merged, rewritten, beyond, interrupt) {
         Ok(after) if after.conflicts.is_empty() => {
             let early = super::begun::report(program, &after.early);
             Races::Found(early.into_iter().collect(), after.across)
         }
         Ok(after) => {
-            let reports = report::reports(program, parts, after.conflicts);
-            let noted = |report| {
-                after.exceeded.iter().fold(report, |one: Diagnostic, why| one.note(why.note()))
-            };
-            Races::Found(reports.into_iter().map(noted).collect(), None)
+            let reports =
+                report::reports(program, (rewritten.grain(), Detail::All), after.conflicts);
+            let reports = reports.into_iter().map(|report| noted(report, &after.exceeded));
+            Races::Found(reports.collect(), None)
         }
         Err(Cut::Standing(stuck)) => Races::Standing(stuck),
         Err(Cut::Lost) => Races::Lost,

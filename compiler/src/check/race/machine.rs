@@ -52,13 +52,13 @@ pub(super) struct Conflict<'p> {
 }
 
 impl Conflict<'_> {
-    /// The buffer, and the cell in it, by which the author of the second access names the place, where chunks have
-    /// `parts` parts. In place, a cell has two names.
-    pub(super) fn said(&self, program: &Program, parts: u32) -> (Buffer, u64) {
+    /// The buffer, and the cell in it, by which the author of the second access names the place, where memory has
+    /// this grain. In place, a cell has two names.
+    pub(super) fn said(&self, program: &Program, grain: Grain) -> (Buffer, u64) {
         let (place, buffer) = (self.place, self.second.buffer);
         let alias = program.ranks.lookup(place.rank).and_then(|rank| rank.alias);
         let (_, first) = memory::home(alias, buffer, 0);
-        (buffer, place.cell.saturating_sub(first * u64::from(parts)))
+        (buffer, place.cell.saturating_sub(grain.cells(first)))
     }
 }
 

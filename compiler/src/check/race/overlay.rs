@@ -14,7 +14,7 @@ use crate::ir::{Action, Buffer, Operand, Program, RankId};
 use crate::table::Id;
 
 /// Whether packets overlap plain chunks of scratch, on any rank.
-pub(super) fn mixed(program: &Program) -> bool {
+pub(in crate::check) fn mixed(program: &Program) -> bool {
     // Usually a program has no packets in scratch, or nothing but packets, or they are in separate places.
     let (mut plain, mut packets) = (false, false);
     each_operand(program, &mut |_, _, as_packets| {

@@ -9,6 +9,7 @@ use super::machine::{Conflict, Kind};
 use super::words::Words;
 use super::{Met, witness};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::run::Grain;
 use crate::ir::{Program, RankId};
 use crate::source::At;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,11 +23,20 @@ struct Group<'c, 'p> {
     ranks: BTreeSet<(RankId, RankId)>,
 }
 
+/// How the programs of reports are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// Every rank was followed: reports say how the conflict comes about, where single chunks are known.
+    All,
+    /// Only representatives were.
+    Few,
+}
+
 /// One report for each pair of places. Where threads of a block do not meet, or a rank is touched too early, the
 /// consequences are left out.
 pub(super) fn reports(
     program: &Program,
-    parts: u32,
+    (grain, detail): (Grain, Detail),
     mut conflicts: Vec<Conflict>,
 ) -> Vec<Diagnostic> {
     if conflicts.is_empty() {
@@ -34,11 +44,12 @@ pub(super) fn reports(
     }
     turn_to_writers(&mut conflicts);
     keep_to_one_form(&mut conflicts);
-    let words = Words::new(program, parts);
-    let graph = EventGraph::new(program, parts);
+    let words = Words::new(program, grain);
+    let is_exact = detail == Detail::All && grain.chunks_of_unit() == 1;
+    let graph = is_exact.then(|| EventGraph::new(program, grain.cells_of_unit())).flatten();
     let mut found = Found::default();
     let mut shown = 0;
-    for group in grouped(program, parts, &conflicts) {
+    for group in grouped(program, grain, &conflicts) {
         found.add_told(words.report(group.conflict), |report| {
             shown += 1;
             let report = others(&group.ranks, report);
@@ -87,23 +98,23 @@ fn keep_to_one_form(conflicts: &mut Vec<Conflict>) {
 /// The conflicts of the kind that comes first, grouped by place, with those that may be their cause.
 fn grouped<'c, 'p>(
     program: &Program,
-    parts: u32,
+    grain: Grain,
     conflicts: &'c [Conflict<'p>],
 ) -> Vec<Group<'c, 'p>> {
     let worst = conflicts.iter().map(|conflict| rank_of(conflict.kind)).min();
     let mut groups: Vec<Group<'c, 'p>> = Vec::new();
     let mut known: BTreeMap<(Kind, At, At), usize> = BTreeMap::new();
-    for conflict in conflicts.iter().take(CONFLICTS.count()) {
-        if Some(rank_of(conflict.kind)) != worst && !may_cause(conflict, worst) {
-            continue;
-        }
+    let matters = |conflict: &&Conflict<'_>| {
+        Some(rank_of(conflict.kind)) == worst || may_cause(conflict, worst)
+    };
+    for conflict in conflicts.iter().filter(matters).take(CONFLICTS.count().max(1)) {
         let (first, second) = (first(conflict), &conflict.second);
         let place = |touch: &Touch| program.origins.at(touch.op.origin);
         let (one, other) = (place(first), place(second));
         let (one, other) = if one <= other { (one, other) } else { (other, one) };
         let key = (conflict.kind, one, other);
         let row = *known.entry(key).or_insert(groups.len());
-        let ((_, cell), owner) = (conflict.said(program, parts), conflict.place.rank);
+        let ((_, cell), owner) = (conflict.said(program, grain), conflict.place.rank);
         let ranks = match conflict.kind {
             Kind::Race | Kind::Launches | Kind::Twice => (first.rank, second.rank),
             Kind::Threads | Kind::Start | Kind::End | Kind::Unwritten => (first.rank, owner),
@@ -160,7 +171,7 @@ fn others(ranks: &BTreeSet<(RankId, RankId)>, report: Diagnostic) -> Diagnostic 
 /// All conflicts, as pairs of statements.
 pub(super) fn met(program: &Program, conflicts: &[Conflict]) -> BTreeSet<Met> {
     let place = |touch: &Touch| program.origins.place(touch.op.origin);
-    let all = conflicts.iter().take(CONFLICTS.count());
+    let all = conflicts.iter().take(CONFLICTS.count().max(1));
     let met = |one: &Conflict| Met::new(code(one.kind), place(first(one)), place(&one.second));
     all.filter_map(met).collect()
 }

@@ -8,6 +8,7 @@ use super::acts::Touch;
 use super::machine::{Conflict, Kind};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::witness::{Access, Cells, Finding, Race, Turn, Witness};
+use crate::ir::run::Grain;
 use std::ops::Range;
 
 /// Adds a conflict's witness to its report.
@@ -120,7 +121,7 @@ fn heard_late(
     if conflict.first.write && conflict.second.write {
         return report;
     }
-    let (buffer, cell) = conflict.said(graph.program, graph.parts());
+    let (buffer, cell) = conflict.said(graph.program, Grain::parts(graph.parts()));
     let chunk = (conflict.place.rank, buffer, cell / u64::from(graph.parts().max(1)));
     let before = match pairs {
         [(write, _), _] if one == write && nearest::has_written(graph, write, chunk) => format!(
@@ -135,7 +136,8 @@ fn heard_late(
 
 /// Adds the write that is nearest to a place that nobody has written.
 fn written_elsewhere(graph: &EventGraph, conflict: &Conflict, report: Diagnostic) -> Diagnostic {
-    let (rank, (buffer, cell)) = (conflict.place.rank, conflict.said(graph.program, graph.parts()));
+    let (rank, (buffer, cell)) =
+        (conflict.place.rank, conflict.said(graph.program, Grain::parts(graph.parts())));
     let chunk = cell / u64::from(graph.parts().max(1));
     let Some((writer, written)) = nearest::writer(graph, (rank, buffer, chunk)) else {
         return report.note(format!(

@@ -4,7 +4,7 @@ use super::super::names;
 use super::acts::Touch;
 use super::machine::{Conflict, Kind};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::run::each_op;
+use crate::ir::run::{Grain, each_op};
 use crate::ir::{
     Action, Block, BlockId, Buffer, ChannelId, Link, Op, Program, RankId, Verb, Where,
 };
@@ -16,7 +16,7 @@ const ONLY_PACKETS: &str = "only packets are between the two; they order executi
 /// Makes reports of conflicts, with the facts about the program that they depend on.
 pub(super) struct Words<'a> {
     program: &'a Program,
-    parts: u32,
+    grain: Grain,
     /// Whether any signal or wait is relaxed. Where none is, only packets order execution alone.
     relaxed: bool,
     /// Whether any of those is the author's.
@@ -24,12 +24,12 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// For a program whose chunks are cut into `parts` parts.
-    pub(super) fn new(program: &'a Program, parts: u32) -> Words<'a> {
+    /// For a program whose memory is looked at by this grain.
+    pub(super) fn new(program: &'a Program, grain: Grain) -> Words<'a> {
         let own = |op: &Op| !program.origins.is_library(program.origins.place(op.origin));
         Words {
             program,
-            parts,
+            grain,
             relaxed: has_relaxed(program, &|_| true),
             own_relaxed: has_relaxed(program, &own),
         }
@@ -344,8 +344,8 @@ impl<'a> Words<'a> {
 
     /// "`output[3]`", by the name that the author uses.
     fn place(&self, conflict: &Conflict) -> String {
-        let (buffer, cell) = conflict.said(self.program, self.parts);
-        let chunk = cell / u64::from(self.parts.max(1));
+        let (buffer, cell) = conflict.said(self.program, self.grain);
+        let chunk = self.grain.chunk(cell);
         names::chunk(self.program, conflict.place.rank, buffer, chunk)
     }
 }

@@ -44,6 +44,13 @@ impl Grain {
         chunks.saturating_mul(u64::from(self.parts)) / u64::from(self.unit.max(1))
     }
 
+    /// The chunk that a cell lies in; where several chunks are treated as one, about where it lies among them.
+    #[must_use]
+    pub fn chunk(self, cell: u64) -> u64 {
+        let (first, part) = self.unit(cell);
+        first + part * u64::from(self.unit) / u64::from(self.parts.max(1))
+    }
+
     /// The first chunk of a cell's unit, and the cell's number in the unit.
     #[must_use]
     pub fn unit(self, cell: u64) -> (u64, u64) {
