@@ -13,7 +13,6 @@ mod corpus;
 use compiler::check::budget::{Budget, Effect};
 use compiler::check::{self, Ranks, limits};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
-use compiler::driver;
 use compiler::interrupt::Interrupt;
 use compiler::ir::Program;
 use std::borrow::Cow;
@@ -46,16 +45,14 @@ struct Subject {
 
 fn found(program: &Program) -> Vec<Diagnostic> {
     let mut found = check::check_following(program, Ranks::Few, &Interrupt::default());
-    let target = driver::Target { sms: 1024, worst: Severity::Error };
-    let rank = |id| Cow::Borrowed(&program.ranks[id]);
-    found.extend(limits::check(program, &mut { rank }, &target.limits()));
+    let mut rank = |id| Cow::Borrowed(&program.ranks[id]);
+    found.extend(limits::check(program, &mut rank, &limits::Limits::default()));
     found
 }
 
 fn subjects() -> Vec<Subject> {
-    let of_case = |path| corpus::case(path);
     let files = FOLDERS.iter().flat_map(|folder| corpus::files(folder, "ccl"));
-    let entries = files.flat_map(|path| of_case(&path));
+    let entries = files.flat_map(|path| corpus::case(&path));
     let small = entries.filter(|one| one.program.all_ops().count() <= MOST_OPERATIONS);
     small
         .map(|entry| Subject {

@@ -71,6 +71,8 @@ budgets! {
         "a few seconds";
     ENDS: "patterns of slices", 20_000_000, "ends of slices that are compared", NOT_RUN,
         "a second; groups of up to sixteen blocks need a thousandth of it";
+    ORDERS: "orders of slices that packets tell of", 4, "times the cells of even slices", NOT_RUN,
+        "each order is a check of its own; groups that all have as many blocks have two";
     SIZES: "sizes with uneven slices", 60_000_000, "cells of the ranks that are followed, over all sizes", NOT_RUN,
         "as long as the other checks of the largest programs";
     PARTS: "windows of pipelines", crate::ir::run::MOST_PARTS as u64, "parts of a chunk", NOT_RUN,

@@ -21,13 +21,14 @@
 
 use super::borders;
 use super::budget::{Exceeded, PARTS};
-use super::patterns::{Alike, patterns};
+use super::ends::Relation;
+use super::patterns::{Alike, Patterns, patterns};
 use super::race::overlay;
 use super::race::step::meet;
 use crate::bytes;
 use crate::ir::memory::accesses;
 use crate::ir::run::{self, Grain};
-use crate::ir::{Action, Op, Operand, Pipeline, Program, Signal, Transfer, all_ops};
+use crate::ir::{Action, Op, Operand, Pipeline, Program, Signal, Slice, Transfer, all_ops};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -175,8 +176,8 @@ impl Class {
 /// The classes for all patterns of slices' ends, where it does not matter where windows end.
 fn straight(subject: Subject<'_>, served: RangeInclusive<u64>) -> (Vec<Class>, Option<LeftOut>) {
     let whole = || Class::whole(subject);
-    let Some(distances) = what_matters(subject.program()) else { return (vec![whole()], None) };
-    let patterns = match patterns(subject.program(), served, distances) {
+    let Some(relation) = what_matters(subject.program()) else { return (vec![whole()], None) };
+    let Patterns { all: patterns, exceeded } = match patterns(subject.program(), served, relation) {
         Ok(patterns) => patterns,
         Err(exceeded) => return (vec![whole()], Some(LeftOut::Patterns(exceeded))),
     };
@@ -191,7 +192,7 @@ fn straight(subject: Subject<'_>, served: RangeInclusive<u64>) -> (Vec<Class>, O
         (class.parts, class.coarse) = (alike.parts, Some(alike.grain));
     }
     let uneven = uneven.into_iter().map(|alike| Class::uneven(subject, alike));
-    (first.into_iter().chain(uneven).collect(), None)
+    (first.into_iter().chain(uneven).collect(), exceeded.map(LeftOut::Patterns))
 }
 
 /// The classes of a program in messages that go through several windows of its pipelines. Uneven slices are checked where
@@ -217,22 +218,24 @@ fn are_whole(program: &Program) -> bool {
     shapes.all(|shape| (u64::from(shape.size) * parts).is_multiple_of(shape.count.into()))
 }
 
-/// Whether it matters where slices end, and if so, whether distances from the beginnings of slices matter, too.
-fn what_matters(program: &Program) -> Option<bool> {
+/// Whether it matters where slices end, and if so, for what.
+fn what_matters(program: &Program) -> Option<Relation> {
     let shapes = shapes(program);
     // Where all operations are distributed alike, only blocks that have nothing to do make a difference.
     let several = shapes.len() > 1 || !shapes.is_empty() && borders::are_met(program);
-    let distances = || several && (overlay::mixed(program) || lanes_differ(program));
-    (several || has_sliced_packets(program)).then(distances)
+    let by_distance = || overlay::mixed(program) || lanes_differ(program);
+    match (several, has_sliced_packets(program)) {
+        (false, false) => None,
+        (false, true) => Some(Relation::Empty),
+        (true, _) if by_distance() => Some(Relation::Distances),
+        (true, false) => Some(Relation::Cells),
+        (true, true) => Some(Relation::Order),
+    }
 }
 
-/// Whether threads of a block go from packets to elements that are at other distances from the beginning of their operation,
-/// without meeting: of what is shared out otherwise, or of whole operands, whose elements are larger than packets.
+/// Whether threads of a block go on from packets, without meeting, to elements that are at other distances from the
+/// beginning of their operation: of what is shared out otherwise, or of whole operands, whose elements are larger.
 fn lanes_differ(program: &Program) -> bool {
-    let form = |transfer: &Transfer| {
-        let size = transfer.operands().next().map_or(0, |operand| operand.size);
-        (transfer.slice, size)
-    };
     program.blocks().any(|block| {
         let mut told: Vec<&Transfer> = Vec::new();
         let mut before: Option<&Op> = None;
@@ -252,6 +255,11 @@ fn lanes_differ(program: &Program) -> bool {
             found
         })
     })
+}
+
+/// Which part of how many chunks an operation is about.
+fn form(transfer: &Transfer) -> (Option<Slice>, u32) {
+    (transfer.slice, transfer.operands().next().map_or(0, |operand| operand.size))
 }
 
 /// Whether slices of packets end within chunks.

@@ -9,19 +9,32 @@
 //! ends with different b are in the order of b, ends with one b in the order of a, and the pattern depends on the residue
 //! alone. Smaller sizes are looked at one by one.
 //!
-//! Threads are told by packets of what is at the same distance from the beginnings of two operations, and packets take up
-//! twice the space of their payload. Where there are packets, the order of all distances and of their doubles is a part of
-//! the pattern.
+//! How much of that matters depends on the program ([`Relation`]). Threads are told by packets of what is at the same
+//! distance from the beginnings of two operations, and packets take up twice the space of their payload: where threads do not
+//! meet in between, the order of all distances and of their doubles is a part of the pattern.
 
-use crate::ir::memory::accesses;
 use crate::ir::{Program, run};
 use std::collections::BTreeSet;
 
 /// The slices of a program that may end within chunks.
 pub(super) struct Ends {
     forms: Vec<Form>,
-    /// The most chunks of an operand where distances matter: where packets and several forms of slices are.
-    distances: Option<u64>,
+    relation: Relation,
+    /// The most units of chunks that are used together that an operand has.
+    most: u64,
+}
+
+/// What it matters for where slices end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// Slices of different forms never meet: only which slices are empty, since their blocks wait for no packets.
+    Empty,
+    /// Which cells are in which slices. No block is told anything by the packets of a slice.
+    Cells,
+    /// The order of all ends, since blocks are told what the packets of their slices tell.
+    Order,
+    /// The order of all distances, too.
+    Distances,
 }
 
 /// An operand that is shared out.
@@ -37,13 +50,10 @@ struct Form {
 pub(super) type Pattern = Vec<u64>;
 
 impl Ends {
-    /// The ends of a program of whose chunks `together` are always used together. With `distances`, it matters how far
-    /// elements are from the beginning of their operation.
-    pub(super) fn of(program: &Program, together: u32, distances: bool) -> Ends {
+    /// The ends of a program of whose chunks `together` are always used together.
+    pub(super) fn of(program: &Program, together: u32, relation: Relation) -> Ends {
         let (mut forms, mut most, mut last) = (BTreeSet::new(), 2, None);
-        let mut packets = false;
         for transfer in program.all_ops().filter_map(|op| op.transfer()) {
-            packets |= distances && accesses(transfer).any(|access| access.packets);
             for operand in transfer.operands() {
                 let size = u64::from(operand.size / together.max(1));
                 let count = transfer.slice.map_or(1, |slice| u64::from(slice.count.max(1)));
@@ -57,8 +67,8 @@ impl Ends {
             }
         }
         let within = |form: &Form| !form.size.is_multiple_of(form.count);
-        forms.retain(|form| packets || within(form));
-        Ends { forms: forms.into_iter().collect(), distances: packets.then_some(most) }
+        forms.retain(|form| relation == Relation::Distances || within(form));
+        Ends { forms: forms.into_iter().collect(), relation, most }
     }
 
     /// The number of units after which everything repeats, shifted.
@@ -72,29 +82,32 @@ impl Ends {
         let counts = self.forms.iter().map(|form| form.count);
         let shift = counts.clone().map(|count| count.div_ceil(4)).max().unwrap_or(0);
         // Distances are differences, and may be doubled.
-        let factor = if self.distances.is_some() { 6 } else { 1 };
+        let factor = if self.relation == Relation::Distances { 6 } else { 1 };
         counts.fold(1, common).saturating_mul(shift).saturating_mul(factor).saturating_add(1)
     }
 
     /// How much work a pattern is.
     pub(super) fn work(&self) -> u64 {
         let ends: u64 = self.forms.iter().map(|form| form.count).fold(1, u64::saturating_add);
-        match self.distances {
-            None => ends,
-            Some(most) => ends.saturating_mul(ends).saturating_mul(most),
+        match self.relation {
+            Relation::Empty | Relation::Order => ends,
+            Relation::Cells => ends.saturating_mul(self.chunks().max(1)),
+            Relation::Distances => ends.saturating_mul(ends).saturating_mul(self.most),
         }
     }
 
     /// The pattern where chunks that are used together have so many units.
     pub(super) fn pattern(&self, units: u64) -> Pattern {
+        if self.relation == Relation::Empty {
+            let forms = self.forms.iter();
+            return forms
+                .flat_map(|form| ranked(units, &form.ends(units).collect::<Vec<u64>>()).1)
+                .collect();
+        }
         let ends: Vec<u64> = self.forms.iter().flat_map(|form| form.ends(units)).collect();
-        let cuts: BTreeSet<u64> = ends.iter().map(|end| end % units).chain([0]).collect();
-        let cuts: Vec<u64> = cuts.into_iter().collect();
-        let rank = |list: &[u64], value: u64| list.partition_point(|one| *one < value) as u64;
-        let mut pattern: Pattern =
-            ends.iter().flat_map(|end| [end / units, rank(&cuts, end % units)]).collect();
-        if let Some(most) = self.distances {
-            let mut far: Vec<u64> = (0..=most)
+        let (cuts, mut pattern) = ranked(units, &ends);
+        if self.relation == Relation::Distances {
+            let mut far: Vec<u64> = (0..=self.most)
                 .flat_map(|chunk| cuts.iter().map(move |cut| chunk * units + cut))
                 .collect();
             for form in &self.forms {
@@ -114,6 +127,49 @@ impl Ends {
         }
         pattern
     }
+
+    /// What is between two ends: for each form and each chunk of its operands, the slice that it is in; and in which order
+    /// these slices begin, since a thread of a block does what is at one distance from there.
+    pub(super) fn cells(&self, units: u64) -> Vec<Vec<u64>> {
+        let ends: Vec<Vec<u64>> =
+            self.forms.iter().map(|form| form.ends(units).collect()).collect();
+        let (cuts, _) = ranked(units, &ends.concat());
+        let cell = |cut: &u64| {
+            let forms = self.forms.iter().zip(&ends);
+            let slices = forms.flat_map(|(form, ends)| {
+                (0..form.size).map(|chunk| {
+                    let first = chunk * units;
+                    let slice = ends.partition_point(|end| *end <= first + cut);
+                    let before = slice.checked_sub(1).and_then(|before| ends.get(before));
+                    // Whole operands begin at chunks, and slices there or before or after.
+                    (slice as u64, before.map_or(0, |end| *end).cast_signed() - first.cast_signed())
+                })
+            });
+            let slices: Vec<(u64, i64)> = slices.collect();
+            let begins: BTreeSet<i64> = slices.iter().map(|(_, begin)| *begin).chain([0]).collect();
+            let begins: Vec<i64> = begins.into_iter().collect();
+            let rank = |begin| begins.partition_point(|one| *one < begin) as u64;
+            slices.into_iter().flat_map(|(slice, begin)| [slice, rank(begin)]).collect()
+        };
+        cuts.iter().map(cell).collect()
+    }
+
+    /// How many chunks one operand of each form has, together.
+    fn chunks(&self) -> u64 {
+        self.forms.iter().map(|form| form.size).fold(0, u64::saturating_add)
+    }
+}
+
+/// The different places within chunks at which something ends or begins, and for each end its chunk and the rank of its place.
+fn ranked(units: u64, ends: &[u64]) -> (Vec<u64>, Pattern) {
+    let cuts: BTreeSet<u64> = ends.iter().map(|end| end % units).chain([0]).collect();
+    let cuts: Vec<u64> = cuts.into_iter().collect();
+    let pattern = ends.iter().flat_map(|end| [end / units, rank(&cuts, end % units)]).collect();
+    (cuts, pattern)
+}
+
+fn rank(sorted: &[u64], value: u64) -> u64 {
+    sorted.partition_point(|one| *one < value) as u64
 }
 
 impl Form {
