@@ -116,6 +116,7 @@ fn units(reports: &[Diagnostic]) -> Option<u64> {
 /// Whether some schedule goes wrong with chunks of so many units.
 fn goes_wrong(program: &Program, units: u64, schedules: u64) -> bool {
     let settings = Settings {
+        inexact: false,
         chunk_bytes: [units * 16].into(),
         element: Element::I32,
         launches: 2,
