@@ -114,7 +114,7 @@ fn arguments(program: &Program, known: bool) -> String {
         list.extend(program.collective.arguments.iter().filter_map(|(name, value)| {
             match (name.as_str(), value.as_str()) {
                 ("ranks", _) => Some("ranks".to_owned()),
-                ("chunks", "1") => None,
+                ("chunks", "1") | ("same_bits", "false") => None,
                 _ => Some(format!("{name} = {value}")),
             }
         }));

@@ -80,7 +80,7 @@ pub fn early(
     if !matters {
         return Early::default();
     }
-    let _looking = phase("limits", "");
+    let _looking = phase("limits", &unit.programs[program].name);
     let Some(first) = First::of(unit, program, settings, interrupt) else {
         return Early::default();
     };

@@ -74,6 +74,7 @@ fn pull(relaxed: bool) -> Program {
             Action::Sync,
             signal(channels(), relaxed),
             wait(channels(), relaxed),
+            Action::Sync,
             local(Verb::Copy, &[scratch(0, 1)], &[output(0, 1)]),
             memory(r, Verb::Get, &[there], &[output(1, 1)]),
             Action::Sync,
