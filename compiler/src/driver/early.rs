@@ -125,7 +125,8 @@ impl Early {
         let of_checks = |code: Code| matches!(code.id().get(1..3), Some("05" | "06" | "07" | "08"));
         let mut errors = others.iter().filter(|report| report.severity == Severity::Error);
         let is_refused = !is_lowered && has_errors(&others);
-        if !self.is_large && !(is_refused && errors.all(|report| of_checks(report.code))) {
+        let is_first = self.is_large || is_refused && errors.all(|report| of_checks(report.code));
+        if !is_first {
             return others;
         }
         let mut all = self.found;

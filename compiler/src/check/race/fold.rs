@@ -124,11 +124,8 @@ impl Fold {
     /// Whether no two things of a rank have the same counterpart.
     fn is_one_to_one(&self) -> bool {
         let is_distinct = |list: &mut dyn Iterator<Item = u32>| {
-            let (mut count, mut seen) = (0, FxHashSet::default());
-            list.inspect(|_| count += 1).for_each(|one| {
-                seen.insert(one);
-            });
-            seen.len() == count
+            let all: Vec<u32> = list.collect();
+            all.iter().collect::<FxHashSet<&u32>>().len() == all.len()
         };
         self.ranks.iter().all(|rank| {
             let lists = [&rank.blocks, &rank.channels, &rank.semaphores];
