@@ -22,9 +22,9 @@ pub(super) struct Reading {
 impl Reading {
     /// An event of this time.
     fn event(self, mut event: Value) -> Value {
-        event["ts"] = json!(micros(self.at));
-        if let Some(cpu) = self.cpu {
-            event["tts"] = json!(micros(cpu));
+        if let Some(fields) = event.as_object_mut() {
+            fields.insert("ts".to_owned(), json!(micros(self.at)));
+            fields.extend(self.cpu.map(|cpu| ("tts".to_owned(), json!(micros(cpu)))));
         }
         event
     }
