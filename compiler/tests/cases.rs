@@ -51,6 +51,13 @@ fn cases() -> Vec<Trial> {
     trials
 }
 
+/// Programs of which something is not proved: the warning, and why it is there.
+const LEFT_OPEN: [(&str, &str, &str); 1] = [(
+    "default_algos_allreduce_multi_nodes",
+    "W0501",
+    "groups of 4 and of 28 blocks share packets, whose slices end in more orders than are checked",
+)];
+
 /// The library's algorithms and the examples, which must have no reports.
 fn clean_files() -> Vec<Trial> {
     let folders = [
@@ -74,6 +81,10 @@ fn clean(file: &Path) -> Result<(), Failed> {
     let mut reports = cclc::reports(&run)?;
     // Notes are allowed.
     reports.retain(|report| report.severity != "note");
+    if let Some((_, code, _)) = LEFT_OPEN.iter().find(|(name, ..)| *name == stem(file)) {
+        let known = reports.iter().position(|report| report.code == *code);
+        reports.remove(known.ok_or_else(|| Failed::from(format!("{code} is not reported")))?);
+    }
     let found = annotations::found(&reports, &file.display().to_string());
     annotations::compare(&[], &found).map_err(Failed::from)
 }

@@ -16,7 +16,7 @@
 
 mod credit;
 
-use super::budget::WRAPPED;
+use super::budget::{Exceeded, WRAPPED};
 use super::race;
 use crate::interrupt::Interrupt;
 use crate::ir::run::{self, Outcome};
@@ -56,6 +56,8 @@ pub(super) enum Unsafe {
     Unproved,
     /// The counters allow so many windows at once, and a ring of that size was too large to try.
     Untried(u64),
+    /// Not even the smallest ring could be tried.
+    TooLarge(Exceeded),
     /// After the first round of a ring, MSCCL++'s executor takes operands of this verb from the wrong places.
     Misread(Verb),
 }
@@ -83,7 +85,12 @@ pub(super) fn ring(program: &Program) -> Result<Ring, Unsafe> {
     let (larger, untried): (Vec<u64>, Vec<u64>) = credits.partition(is_tried);
     let windows = RINGS.iter().chain(&larger).find(|ring| safe(ring));
     let bytes = windows.and_then(|windows| windows.checked_mul(common));
-    let why = untried.first().map_or(Unsafe::Unproved, |windows| Unsafe::Untried(*windows));
+    let smallest = Unrolled { common, cell, turns: 2, ring: 1 }.allow(program);
+    let why = match (smallest, untried.first()) {
+        (Err(exceeded), _) => Unsafe::TooLarge(exceeded),
+        (Ok(_), Some(windows)) => Unsafe::Untried(*windows),
+        (Ok(_), None) => Unsafe::Unproved,
+    };
     bytes.map(|bytes| Ring { bytes, units }).ok_or(why)
 }
 
@@ -174,11 +181,16 @@ impl Unrolled {
         races.is_some_and(|found| found.is_empty()) && round.ranks.ids().all(same)
     }
 
+    /// How many cells a chunk has, if there are not too many.
+    fn allow(&self, program: &Program) -> Result<u64, Exceeded> {
+        let cells = self.turns.saturating_mul(self.common) / self.cell.max(1);
+        let all = program.chunks().saturating_mul(cells);
+        WRAPPED.allow(self.steps(program).saturating_add(all)).map(|()| cells)
+    }
+
     /// The program with its windows unrolled, and rings of `ring` times `common` bytes; none where it is too large.
     fn program(&self, program: &Program, ring: u64) -> Option<Program> {
-        let cells = u32::try_from(self.turns * self.common / self.cell).ok()?;
-        let cells_of_all = program.chunks().saturating_mul(u64::from(cells));
-        WRAPPED.allow(self.steps(program).saturating_add(cells_of_all)).ok()?;
+        let cells = u32::try_from(self.allow(program).ok()?).ok()?;
         let window = Window { cells, ring: ring.saturating_mul(self.common / self.cell) };
         let ranks: Vec<Rank> =
             program.ranks.iter().map(|rank| self.rank(rank, &window)).collect::<Option<_>>()?;

@@ -52,6 +52,7 @@ pub(super) fn too_large(terms: Terms, asked: u64, largest: u64, reason: Reason) 
 fn helped(report: Diagnostic, reason: Reason) -> Diagnostic {
     match reason {
         Reason::Ring(Unsafe::Unproved) => report.help(ANSWER),
+        Reason::Ring(Unsafe::TooLarge(exceeded)) => report.note(exceeded.note()),
         Reason::Ring(Unsafe::Misread(verb)) => report.help(instead(verb)),
         Reason::Ring(Unsafe::Untried(windows)) => report
             .note(format!("{windows} windows may be in flight at once; that is too many to try in a program of this size"))
@@ -89,7 +90,7 @@ fn why(terms: Terms, reason: Reason) -> Cow<'static, str> {
             )
             .into();
         }
-        Reason::Ring(Unsafe::Unproved | Unsafe::Untried(_)) => {
+        Reason::Ring(Unsafe::Unproved | Unsafe::Untried(_) | Unsafe::TooLarge(_)) => {
             "under `reuse_resources` a pipeline wraps around to the first byte of its slot of scratch, and may overwrite what has not been read yet"
         }
         Reason::Uneven { .. } => {
