@@ -4,7 +4,6 @@
 //! and none that is wrong may be accepted without a word: if it was refused before, it is refused, or a warning says what
 //! was left out. The page about proofs lists the budgets as they are.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 #![allow(dead_code, reason = "a part of the corpus is used")]
 
 #[path = "oracle/corpus.rs"]
