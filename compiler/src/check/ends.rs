@@ -185,3 +185,51 @@ impl Form {
 fn common(one: u64, other: u64) -> u64 {
     (one / run::gcd(one, other).max(1)).saturating_mul(other)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Ends, Form, Relation};
+
+    fn ends(forms: &[(u64, u64)], relation: Relation) -> Ends {
+        let form = |(size, count): &(u64, u64)| Form { size: *size, count: *count };
+        Ends { forms: forms.iter().map(form).collect(), relation, most: 2 }
+    }
+
+    #[test]
+    fn from_some_size_on_the_residue_decides() {
+        let lists: [&[(u64, u64)]; 5] = [
+            &[(1, 2), (1, 4)],
+            &[(1, 3), (1, 5)],
+            &[(3, 2), (1, 4)],
+            &[(1, 4), (1, 28)],
+            &[(5, 8)],
+        ];
+        for forms in lists {
+            for relation in [Relation::Empty, Relation::Cells, Relation::Order, Relation::Distances]
+            {
+                let ends = ends(forms, relation);
+                let (settled, period) = (ends.settled(), ends.period());
+                for units in settled..settled + 2 * period {
+                    let (one, later) = (ends.pattern(units), ends.pattern(units + period));
+                    assert_eq!(one, later, "{forms:?} {relation:?} {units}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn halves_and_quarters_end_together_unless_two_units_are_left_over() {
+        let ends = ends(&[(1, 2), (1, 4)], Relation::Order);
+        let even = ends.pattern(4);
+        for units in 4..100 {
+            assert_eq!(ends.pattern(units) == even, units % 4 != 2, "{units}");
+        }
+        // For each cell its half and its quarter, each with the place of its beginning among the two and the chunk. With six
+        // units, the second half begins in the second quarter.
+        assert_eq!(
+            ends.cells(4),
+            [[0, 0, 0, 0], [0, 0, 1, 1], [1, 1, 2, 1], [1, 1, 3, 2]].map(Vec::from)
+        );
+        assert!(ends.cells(6).contains(&vec![1, 2, 1, 1]));
+    }
+}
