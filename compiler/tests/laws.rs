@@ -141,16 +141,13 @@ fn a_dump_is_the_program() {
         let (_, unit, good) = load(&text.name, &text.text);
         for id in unit.programs.ids().filter(|_| good) {
             let Some(program) = elaborated(&unit, id) else { continue };
-            let Some(expected) = lower(&unit, id, MAX_COMPARED, Proof::Skipped)
-                .0
-                .and_then(|program| plan(program).0)
-            else {
-                continue;
-            };
+            let lowered = lower(&unit, id, MAX_COMPARED, Proof::Skipped).0;
+            let Some((Some(expected), of_limits)) = lowered.map(plan) else { continue };
             // The dump has the same findings as the program; if the program has no errors, neither has the dump.
             let said = lower(&unit, id, MAX_COMPARED, Proof::Needed).1;
             let accepted = unit.accepted.iter().map(|one| one.code);
-            let codes: Vec<Code> = said.iter().map(|one| one.code).chain(accepted).collect();
+            let told = said.iter().chain(&of_limits).map(|one| one.code);
+            let codes: Vec<Code> = told.chain(accepted).collect();
             let proof = if driver::has_errors(&said) { Proof::Skipped } else { Proof::Needed };
             for last in [
                 None,
