@@ -13,9 +13,10 @@ use compiler::source::SourceMap;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reports that have no witness: nothing was checked, or launches of two sizes meet, which a witness cannot say. Counters with several users have no witness either
+/// Reports that have no witness: nothing was checked, launches of two sizes meet, which a witness cannot say, or bits may
+/// differ, in every schedule. Counters with several users have no witness either
 /// ([`shares`]), because it is open which signal meets which wait.
-const WITHOUT: [&str; 2] = ["W0501", "W0503"];
+const WITHOUT: [&str; 3] = ["W0501", "W0503", "E0704"];
 
 /// Whether several blocks, or several threads of one, release a semaphore, signal over an end of a channel or wait on one,
 /// or use something declared as shared.
