@@ -8,7 +8,7 @@
 //!   the first blocks get one more; with fewer units than blocks, the last blocks have nothing to do. Operations of one
 //!   size on the same chunks are distributed alike, so uneven slices matter only where operations have several sizes,
 //!   where other accesses begin or end within the chunks that are shared ([`borders`]), or where blocks without work are
-//!   not told by packets what the others are. One size of each pattern of ends is checked ([`sizes`]), with as few units as
+//!   not told by packets what the others are. One size of each pattern of ends is checked (`patterns.rs`), with as few units as
 //!   make that pattern. So few units go through a pipeline in a single window, if the plan serves such messages. Pipelines
 //!   over slices, which only plans have, are not checked for uneven slices.
 //! * Windows. A message that is no larger than a window goes through a pipeline once, so nothing waits for what a

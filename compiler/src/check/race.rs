@@ -3,7 +3,7 @@
 //! In: a program in which every wait is answered and every counter has one user; of a counter with several users, only
 //! what it tells in every schedule counts ([`guarantee`]). Then all schedules have the same events in the same partial
 //! order, so one run through the program decides. The run records for every thread block what it knows to have happened
-//! ([`clock`]), and for every cell of memory the last accesses to it ([`cells`]). Rules, with their codes:
+//! ([`clock`]), and for every cell of memory the last accesses to it ([`mod@cells`]). Rules, with their codes:
 //!
 //! * E0501: accesses by two blocks, or by a block and the proxy of a port channel, are ordered by strong signals,
 //!   semaphores or barriers. Relaxed signals and packets order execution only. Two things are known through a packet
