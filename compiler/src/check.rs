@@ -113,7 +113,7 @@ impl<'p> Subject<'p> {
 
     /// How many cells are followed in a class of uneven slices, by representatives if there are any.
     fn cells(&self, class: &Class) -> u64 {
-        let Some(grain) = class.coarse.filter(|_| class.said.is_some()) else { return 0 };
+        let (Some(grain), Some(_)) = (class.coarse, &class.said) else { return 0 };
         let program = class.program.as_deref().unwrap_or(self.program);
         let all = program.ranks.len();
         let followed = self.folded.as_ref().map_or(all, |folded| folded.followed());
@@ -188,7 +188,8 @@ fn found_in(
     }
     if !has_errors(&found) {
         if sizes.needs_each_write() {
-            sizes = again(&subject, (ranks, known), (&classes, Writes::Each), interrupt);
+            let each = Again { ranks, known, classes: &classes, writes: Writes::Each };
+            sizes = again(&subject, each, interrupt);
         }
         let needs_all = sizes.needs_all_ranks(program);
         let sizes = if needs_all { of_all_ranks(program, &classes, interrupt) } else { sizes };
@@ -199,13 +200,18 @@ fn found_in(
     found
 }
 
+/// How classes are looked at again.
+#[derive(Clone, Copy)]
+struct Again<'a> {
+    ranks: Ranks,
+    known: &'a Known,
+    classes: &'a Classes,
+    writes: Writes,
+}
+
 /// Whether launches of different sizes may follow each other, from looking at all classes again.
-fn again(
-    subject: &Subject<'_>,
-    (ranks, known): (Ranks, &Known),
-    (classes, writes): (&Classes, Writes),
-    interrupt: &Interrupt,
-) -> Sizes {
+fn again(subject: &Subject<'_>, again: Again<'_>, interrupt: &Interrupt) -> Sizes {
+    let Again { ranks, known, classes, writes } = again;
     let mut sizes = Sizes::of(subject.program, writes);
     for class in &classes.all {
         if interrupt.is_set() {
@@ -219,11 +225,13 @@ fn again(
 /// The same, from following every rank.
 fn of_all_ranks(program: &ir::Program, classes: &Classes, interrupt: &Interrupt) -> Sizes {
     let subject = Subject { program, folded: None };
-    let following = (Ranks::All, &Known::default());
-    let sizes = again(&subject, following, (classes, Writes::Together), interrupt);
-    match sizes.needs_each_write() {
-        true => again(&subject, following, (classes, Writes::Each), interrupt),
-        false => sizes,
+    let known = Known::default();
+    let first = Again { ranks: Ranks::All, known: &known, classes, writes: Writes::Together };
+    let sizes = again(&subject, first, interrupt);
+    if sizes.needs_each_write() {
+        again(&subject, Again { writes: Writes::Each, ..first }, interrupt)
+    } else {
+        sizes
     }
 }
 
@@ -273,14 +281,16 @@ fn told(
         Some(_) => weakest::first_kind(found),
     };
     let seen = found.into_iter().map(|mut report| {
-        report.witness = report.witness.filter(|_| class.has_witnesses());
+        if !class.has_witnesses() {
+            report.witness = None;
+        }
         if let Some(witness) = &mut report.witness {
             witness.message_size = class.size;
         }
         // Of a check that was not run, nothing is known to happen.
-        match class.said.as_deref().filter(|_| report.code != Code::W0501) {
-            Some(said) => report.note(said),
-            None => report,
+        match &class.said {
+            Some(said) if report.code != Code::W0501 => report.note(said.as_str()),
+            Some(_) | None => report,
         }
     });
     seen.collect()
@@ -333,10 +343,7 @@ fn with_parts(
                 }
                 Races::Standing(stuck) => {
                     let found = in_some_schedule(program, parts, &stuck);
-                    return match found.is_empty() {
-                        true => not_followed(program, interrupt),
-                        false => found,
-                    };
+                    return or_else(found, || not_followed(program, interrupt));
                 }
                 Races::TooLong(exceeded) => {
                     let found = at_coarse_grain(subject, grain, interrupt);

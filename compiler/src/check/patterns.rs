@@ -76,7 +76,10 @@ fn covering(ends: &Ends, mut open: Vec<Alike>) -> Vec<Alike> {
         let most = counts.iter().copied().max().unwrap_or(0);
         let even = chosen.is_empty() && open.first().is_some_and(|alike| alike.is_even);
         let at = if even { Some(0) } else { counts.iter().position(|count| *count == most) };
-        let Some(at) = at.filter(|_| most > 0) else { break };
+        let Some(at) = at else { break };
+        if most == 0 {
+            break;
+        }
         let alike = open.remove(at);
         known.extend(cells(&alike));
         chosen.push(alike);
@@ -129,20 +132,17 @@ fn every_pattern(
     };
     let of_any = first(1, u64::MAX);
     let of_served = first(*served.start(), *served.end());
-    let mut found: Vec<Alike> = of_served
-        .into_iter()
-        .zip(of_any)
-        .zip(&fewest)
-        .enumerate()
-        .filter_map(|(id, ((units, parts), cells))| {
-            Some(Alike {
-                units: units?,
-                parts: u32::try_from(parts?).ok()?,
-                grain: Grain::cells_of_chunks(u32::try_from(*cells).ok()?, together),
-                is_even: Some(id) == even,
-            })
-        })
-        .collect();
-    found.sort_unstable_by_key(|alike| alike.units);
+    let mut found = Vec::new();
+    for (id, ((units, parts), cells)) in of_served.into_iter().zip(of_any).zip(&fewest).enumerate()
+    {
+        let Some(units) = units else { continue };
+        // A pattern that the plan serves must not be lost, whatever is wrong with its numbers.
+        let parts = parts.and_then(|parts| u32::try_from(parts).ok());
+        let numbers = parts.zip(u32::try_from(*cells).ok());
+        let (parts, cells) = numbers.ok_or_else(|| ENDS.exceeded())?;
+        let grain = Grain::cells_of_chunks(cells, together);
+        found.push(Alike { units, parts, grain, is_even: Some(id) == even });
+    }
+    found.sort_unstable_by_key(|alike: &Alike| alike.units);
     Ok(found)
 }

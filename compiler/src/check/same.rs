@@ -37,7 +37,9 @@ pub(super) fn check(program: &Program, memory: &Memory) -> Option<Diagnostic> {
     for (chunk, ranks) in promised(program) {
         // The chunks of a unit are alike.
         let key = Some((chunk / unit, ranks));
-        if let Some((at, ranks)) = key.as_ref().filter(|_| key != last) {
+        if let Some((at, ranks)) = &key
+            && key != last
+        {
             found.extend(unequal(memory, (chunk, at * unit), ranks));
         }
         last = key;

@@ -241,7 +241,7 @@ fn either(a: &Entry, b: &Entry) -> Diagnostic {
     );
     Diagnostic::without_place(Code::E0906, message)
         .note("the runtime takes the first that fits, in an unspecified order")
-        .help("give each a range of its own, such as `-O message_size=1KiB..=64KiB`, or put them into two manifests")
+        .help("give each a range of its own, such as `-O message_size=1KiB..=64KiB`, or put them into manifests of which a process registers one")
 }
 
 /// A range of bytes in words.
