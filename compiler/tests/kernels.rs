@@ -515,7 +515,7 @@ fn succeeds(executable: &Path) -> Result<(), Failed> {
 }
 
 fn ended_well(command: &mut std::process::Command) -> Result<(), Failed> {
-    let output = command.output()?;
+    let output = command.env("TSAN_OPTIONS", build::AT_ONCE).output()?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() { Ok(()) } else { Err(Failed::from(said)) }
 }

@@ -121,12 +121,15 @@ pub(crate) struct Run {
     pub(crate) packet: u32,
 }
 
+/// ThreadSanitizer would let a program wait for a second before it ends, for threads that still run; there are none.
+pub(crate) const AT_ONCE: &str = "atexit_sleep_ms=0";
+
 /// Runs the executable that [`compile`] made.
 pub(crate) fn run(check: &Path, run: Run, waiting_limit: &str) -> Output {
     let words = [run.threads, run.chunk_bytes, run.launches, run.type_, run.op, run.packet];
     Command::new(check)
         .args(words.map(|word| word.to_string()))
-        .env("TSAN_OPTIONS", "history_size=7 exitcode=66")
+        .env("TSAN_OPTIONS", format!("history_size=7 exitcode=66 {AT_ONCE}"))
         .env("ASAN_OPTIONS", "exitcode=67 detect_leaks=0")
         .env("UBSAN_OPTIONS", "halt_on_error=1 exitcode=68 print_stacktrace=1")
         .env("WAITING_LIMIT", waiting_limit)
@@ -281,7 +284,7 @@ impl Sanitizer {
             .args([
                 "-std=c++20",
                 "-O1",
-                "-g",
+                "-g1",
                 "-pthread",
                 "-Wall",
                 "-Wextra",
