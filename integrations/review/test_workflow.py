@@ -26,7 +26,7 @@ def workflow(project):
 
 
 def follow(project, workflow, home):
-    """Runs the steps as GitHub does, in an environment that has only the toolchain and this repository's built crates."""
+    """Runs the steps as GitHub does, in an environment that has only the toolchain and the crates that were built before."""
     path = home / "path"
     path.touch()
     environment = {
@@ -37,7 +37,10 @@ def follow(project, workflow, home):
         "CCL": ROOT.as_uri(),
         "CARGO_HOME": os.environ.get("CARGO_HOME", str(Path.home() / ".cargo")),
         "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
-        "CARGO_TARGET_DIR": str(ROOT / "target"),
+        "CARGO_TARGET_DIR": str(ROOT / "target/workflow"),
+        # What is installed here is used for a moment.
+        "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",
+        "CARGO_PROFILE_RELEASE_LTO": "off",
     }
     for step in workflow["jobs"]["check"]["steps"]:
         if "run" not in step:

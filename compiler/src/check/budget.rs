@@ -97,6 +97,8 @@ budgets! {
         "ring after ring is unrolled; without the proof the plan gets a smaller largest message";
     FOLDED: "representatives of ranks", 50_000_000, "chunks of all ranks", Effect::Slower,
         "the counterpart of each chunk is stored; without representatives every rank is followed";
+    MARKED: "marks by which ranks are compared", 3, "rounds", Effect::Slower,
+        "each goes through all operations; no program is known that needs more";
     MOMENTS: "schedules in reports", 200_000, "moments", Effect::Unexplained,
         "nobody reads a longer one";
     LINES: "the order of events in reports", 2_000_000, "lines of blocks and packets", Effect::Unexplained,

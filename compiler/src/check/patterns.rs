@@ -28,6 +28,13 @@ pub(super) struct Alike {
     pub(super) is_even: bool,
 }
 
+impl Alike {
+    /// How many cells a chunk is cut into.
+    fn cells(&self) -> u64 {
+        self.grain.cells_of_unit().into()
+    }
+}
+
 /// The patterns that decide all others.
 pub(super) struct Patterns {
     /// In the order of sizes.
@@ -43,31 +50,36 @@ pub(super) fn patterns(
     relation: Relation,
 ) -> Result<Patterns, Exceeded> {
     let together = run::chunks_used_together(program);
-    let ends = Ends::of(program, together, relation);
-    let mut all = every_pattern(&ends, together, served)?;
-    let is_short = match relation {
-        Relation::Empty => Ok(()),
-        Relation::Cells => {
-            all = covering(&ends, all);
-            Ok(())
+    let ends = |relation| Ends::of(program, together, relation);
+    let most = |ends: &Ends| ORDERS.amount().saturating_mul(ends.period());
+    let exceeded = match relation {
+        Relation::Cells => None,
+        Relation::Empty => {
+            let all = every_pattern(&ends(relation), together, served, u64::MAX)?;
+            return Ok(Patterns { all: all.unwrap_or_default(), exceeded: None });
         }
         Relation::Order | Relation::Distances => {
-            let cells = |alike: &Alike| u64::from(alike.grain.cells_of_unit());
-            let uneven = all.iter().filter(|alike| !alike.is_even).map(cells).sum::<u64>();
-            ORDERS.allow(uneven / ends.period().max(1))
+            let ends = ends(relation);
+            match every_pattern(&ends, together, served.clone(), most(&ends)) {
+                Ok(Some(all)) => return Ok(Patterns { all, exceeded: None }),
+                Ok(None) => Some(ORDERS.exceeded()),
+                Err(exceeded) => Some(exceeded),
+            }
         }
     };
-    if is_short.is_err() {
-        all = covering(&ends, all);
-    }
-    Ok(Patterns { all, exceeded: is_short.err() })
+    let ends = ends(Relation::Cells);
+    let all = every_pattern(&ends, together, served, u64::MAX)?.unwrap_or_default();
+    let most = if exceeded.is_some() { most(&ends) } else { u64::MAX };
+    Ok(Patterns { all: covering(&ends, all, most), exceeded })
 }
 
-/// A few patterns that have all cells that some pattern has.
-fn covering(ends: &Ends, mut open: Vec<Alike>) -> Vec<Alike> {
+/// A few patterns that have all cells that some pattern has, or, if these would have more than `most_cells` that are not
+/// even, the ones of them with the most different cells.
+fn covering(ends: &Ends, mut open: Vec<Alike>, most_cells: u64) -> Vec<Alike> {
+    let mut left = most_cells;
     let mut known: FxHashSet<Vec<u64>> = FxHashSet::default();
     let mut chosen: Vec<Alike> = Vec::new();
-    let cells = |alike: &Alike| ends.cells(alike.grain.cells_of_unit().into());
+    let cells = |alike: &Alike| ends.cells(alike.cells());
     // The even one is checked first, whatever else there is.
     open.sort_by_key(|alike| (!alike.is_even, alike.units));
     while !open.is_empty() {
@@ -81,6 +93,10 @@ fn covering(ends: &Ends, mut open: Vec<Alike>) -> Vec<Alike> {
             break;
         }
         let alike = open.remove(at);
+        if !alike.is_even {
+            let Some(less) = left.checked_sub(alike.cells()) else { break };
+            left = less;
+        }
         known.extend(cells(&alike));
         chosen.push(alike);
         let mut counts = counts.into_iter().enumerate().filter(|(index, _)| *index != at);
@@ -90,34 +106,45 @@ fn covering(ends: &Ends, mut open: Vec<Alike>) -> Vec<Alike> {
     chosen
 }
 
-/// Every pattern that these numbers of units make, in their order.
+/// Every pattern that these numbers of units make, in their order; none if those that are not even have more than
+/// `most_cells`.
 fn every_pattern(
     ends: &Ends,
     together: u32,
     served: RangeInclusive<u64>,
-) -> Result<Vec<Alike>, Exceeded> {
+    most_cells: u64,
+) -> Result<Option<Vec<Alike>>, Exceeded> {
     let (period, settled) = (ends.period(), ends.settled());
     let beyond = settled.saturating_add(period);
     ENDS.allow(beyond.saturating_mul(ends.work()))?;
     // Of each pattern, the fewest units of chunks that are used together; of each number of units, the pattern.
     let mut ids: FxHashMap<Pattern, usize> = FxHashMap::default();
     let mut fewest: Vec<u64> = Vec::new();
-    let rows: Vec<usize> = (1..beyond)
-        .map(|units| {
-            let next = fewest.len();
-            let id = *ids.entry(ends.pattern(units)).or_insert(next);
-            if id == next {
-                fewest.push(units);
-            }
-            id
-        })
-        .collect();
+    let mut rows: Vec<usize> = Vec::new();
+    let even = ends.pattern(period);
+    let mut left = most_cells;
+    for units in 1..beyond {
+        let pattern = ends.pattern(units);
+        let (next, is_even) = (fewest.len(), pattern == even);
+        let id = *ids.entry(pattern).or_insert(next);
+        rows.push(id);
+        if id < next {
+            continue;
+        }
+        fewest.push(units);
+        // What some message of the plan is known to make already.
+        let chunk = units / u64::from(together.max(1));
+        if !is_even && chunk * u64::from(together) == units && served.contains(&chunk) {
+            let Some(less) = left.checked_sub(units) else { return Ok(None) };
+            left = less;
+        }
+    }
     let id = |chunk: u64| {
         let units = chunk.saturating_mul(together.into());
         let like = if units < beyond { units } else { settled + (units - settled) % period };
         rows.get(like as usize - 1).copied()
     };
-    let even = rows.get(period as usize - 1).copied();
+    let even = ids.get(&even).copied();
     let repeats =
         |first: u64| first.saturating_add(beyond / u64::from(together)).saturating_add(period);
     // Of each pattern, the first number of units of a chunk.
@@ -143,6 +170,7 @@ fn every_pattern(
         let grain = Grain::cells_of_chunks(cells, together);
         found.push(Alike { units, parts, grain, is_even: Some(id) == even });
     }
+    let uneven = found.iter().filter(|alike| !alike.is_even).map(Alike::cells).sum::<u64>();
     found.sort_unstable_by_key(|alike: &Alike| alike.units);
-    Ok(found)
+    Ok((uneven <= most_cells).then_some(found))
 }

@@ -19,7 +19,7 @@ use super::cells::Place;
 use super::merged::Merged;
 use super::overlay;
 use super::turn::{Turn, TurnId};
-use crate::check::budget::FOLDED;
+use crate::check::budget::{FOLDED, MARKED};
 use crate::ir::memory::{accesses, home};
 use crate::ir::run::{Grain, each_op};
 use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankId};
@@ -33,12 +33,11 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 use uses::Cells;
 
-/// The numbers of rounds of marks that are tried. One round is enough for most programs. More are needed where data is
+/// The number of rounds of marks that is tried first. One round is enough for most programs. More are needed where data is
 /// handed on by blocks that differ only in what they hand on, or goes to another rank in each step, as on a cube of
 /// ranks.
-fn rounds(turn: Turn) -> RangeInclusive<u32> {
-    let first = if turn == Turn::Cube { 2 } else { 1 };
-    first..=3
+fn first_rounds(turn: Turn) -> u32 {
+    if turn == Turn::Cube { 2 } else { 1 }
 }
 
 /// Which ranks represent which others, and what corresponds to what on them.
@@ -94,12 +93,10 @@ impl Fold {
         if program.ranks.len() < 2 || too_many || overlay::mixed(program) {
             return None;
         }
-        let known = known.filter(|fold| fold.fits(program)).cloned().map(Way::Known);
-        let turns =
-            turns(program).into_iter().filter(|turn| marks::are_linked_alike(program, *turn));
+        let ways = Way::all(program, known);
         let (written, cells) = (Merged::as_written(program), OnceCell::new());
         let mut together = None;
-        for way in known.into_iter().chain(turns.map(Way::Turn)) {
+        for way in ways {
             if let Some(fold) = way.lay(&written, &cells) {
                 return Some((written, fold));
             }
@@ -246,17 +243,39 @@ impl Folded {
 enum Way {
     /// As known of the program from which passes made this one.
     Known(Fold),
-    /// By a given symmetry.
-    Turn(Turn),
+    /// By a symmetry, with so many rounds of marks.
+    Turn(Turn, RangeInclusive<u32>),
 }
 
 impl Way {
+    /// The ways to try, in this order. Where the known fold no longer holds, its symmetry has usually been lost, so that
+    /// more rounds of marks for it come last.
+    fn all(program: &Program, known: Option<&Fold>) -> Vec<Way> {
+        let known = known.filter(|fold| fold.fits(program));
+        let (mut ways, mut last) = (Vec::new(), None);
+        ways.extend(known.cloned().map(Way::Known));
+        for turn in turns(program) {
+            if !marks::are_linked_alike(program, turn) {
+                continue;
+            }
+            let (first, most) = (first_rounds(turn), MARKED.amount() as u32);
+            if known.is_some_and(|fold| fold.turn == turn) && first < most {
+                ways.push(Way::Turn(turn, first..=first));
+                last = Some(Way::Turn(turn, first + 1..=most));
+            } else {
+                ways.push(Way::Turn(turn, first..=most));
+            }
+        }
+        ways.extend(last);
+        ways
+    }
+
     /// The fold, if ranks are symmetric this way. How their buffers are cut is found once for all ways.
     fn lay(&self, merged: &Merged<'_>, cells: &OnceCell<Vec<Cells>>) -> Option<Fold> {
         match self {
             Way::Known(fold) => fold.holds(merged).then(|| fold.clone()),
-            Way::Turn(turn) if !marks::begin_alike(merged, *turn) => None,
-            Way::Turn(turn) => {
+            Way::Turn(turn, _) if !marks::begin_alike(merged, *turn) => None,
+            Way::Turn(turn, rounds) => {
                 let cells = cells.get_or_init(|| uses::cut(merged));
                 let fold =
                     |ranks: Vec<Folded>, scattered| Fold::new(*turn, Rc::new(ranks), scattered);
@@ -267,13 +286,14 @@ impl Way {
                 };
                 // If not even the marks of rows are alike, nothing is; and whatever differs after few rounds differs
                 // after more.
-                let guesses = rounds(*turn).map_while(|rounds| {
+                let is_last = u64::from(*rounds.end()) == MARKED.amount();
+                let guesses = rounds.clone().map_while(|rounds| {
                     let rows = once(Some(marks(Numbers::OfRows, rounds)?));
                     let all = rows.chain(once_with(move || marks(Numbers::OfOperations, rounds)));
                     Some(all.map_while(guess))
                 });
                 let by_number = once_with(|| {
-                    let cube = (*turn == Turn::Cube).then_some(*turn)?;
+                    let cube = (*turn == Turn::Cube && is_last).then_some(*turn)?;
                     Some(fold(guess::by_number((merged, cells), cube)?, true))
                 });
                 let mut guesses = guesses.flatten().chain(by_number.flatten());
