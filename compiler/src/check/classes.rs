@@ -155,7 +155,7 @@ impl Class {
         let program = subject.program();
         let size = unit(program).saturating_mul(alike.units);
         let said = format!(
-            "this happens for messages of {}: a chunk has {} unit{} of `alignment`, which the blocks of a group cannot split evenly",
+            "this happens for messages of {}: a chunk has {} unit{} of `alignment`, so that some slices are larger than others",
             bytes::text(size),
             alike.units,
             if alike.units == 1 { "" } else { "s" }
@@ -176,7 +176,12 @@ impl Class {
 /// The classes for all patterns of slices' ends, where it does not matter where windows end.
 fn straight(subject: Subject<'_>, served: RangeInclusive<u64>) -> (Vec<Class>, Option<LeftOut>) {
     let whole = || Class::whole(subject);
-    let Some(relation) = what_matters(subject.program()) else { return (vec![whole()], None) };
+    let relation = what_matters(subject.program());
+    // Where no message of the plan makes all slices whole, some blocks may have nothing to do in any of them.
+    let is_never_even = || !serves_even(subject.program(), &served);
+    let Some(relation) = relation.or_else(|| is_never_even().then_some(Relation::Empty)) else {
+        return (vec![whole()], None);
+    };
     let Patterns { all: patterns, exceeded } = match patterns(subject.program(), served, relation) {
         Ok(patterns) => patterns,
         Err(exceeded) => return (vec![whole()], Some(LeftOut::Patterns(exceeded))),
@@ -216,6 +221,18 @@ fn are_whole(program: &Program) -> bool {
     let parts = u64::from(run::parts(program));
     let mut shapes = shapes(program).into_iter();
     shapes.all(|shape| (u64::from(shape.size) * parts).is_multiple_of(shape.count.into()))
+}
+
+/// Whether some of these numbers of units make all slices whole.
+fn serves_even(program: &Program, served: &RangeInclusive<u64>) -> bool {
+    let part = |shape: &Shape| {
+        let count = u64::from(shape.count);
+        count / run::gcd(count, shape.size.into()).max(1)
+    };
+    let period = shapes(program).iter().map(part).fold(1, |all: u64, part| {
+        (all / run::gcd(all, part).max(1)).saturating_mul(part)
+    });
+    served.start().div_ceil(period).saturating_mul(period) <= *served.end()
 }
 
 /// Whether it matters where slices end, and if so, for what.

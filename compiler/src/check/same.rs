@@ -89,10 +89,19 @@ fn report(program: &Program, memory: &Memory, trees: &Trees, found: &Unequal<'_>
         let parts = held.value.contributions();
         parts.iter().any(|part| part.rank == Contribution::NOBODY)
     };
-    let why = match same {
-        _ if nobody(first) || nobody(other) => "it holds memory that was never written",
-        true => "they compute it in different ways",
-        false => "they compute it from different data",
+    let (why, help) = match same {
+        _ if nobody(first) || nobody(other) => (
+            "it holds memory that was never written",
+            "write the chunk on every rank of the promise, or promise nothing of it",
+        ),
+        true => (
+            "they compute it in different ways",
+            "compute each chunk on one rank and send it to the others, or let all ranks take the operands in the same order, for example from scratch in the order of ranks",
+        ),
+        false => (
+            "they compute it from different data",
+            "send the same data to all ranks of the promise, or promise nothing of this chunk",
+        ),
     };
     let message =
         format!("`output[{chunk}]` may have other bits on rank {b} than on rank {a}: {why}");
@@ -121,9 +130,7 @@ fn report(program: &Program, memory: &Memory, trees: &Trees, found: &Unequal<'_>
     report
         .note(format!("rank {a}: {}", shown(first)))
         .note(format!("rank {b}: {}", shown(other)))
-        .help(
-            "compute each chunk on one rank and send it to the others, or let all ranks take the operands in the same order, for example from scratch in the order of ranks",
-        )
+        .help(help)
 }
 
 /// A writer of trees as text.

@@ -38,8 +38,11 @@ pub fn fuse(mut program: Program) -> Program {
     }
     // Only once: the result, printed as a program, must not ask for fusion again.
     program.options.fuse = false;
-    let known =
-        Known { reads: transfer::ScratchReads::of(&program), sharing: Sharing::of(&program) };
+    let known = Known {
+        reads: transfer::ScratchReads::of(&program),
+        sharing: Sharing::of(&program),
+        keeps_bits: program.ranks.iter().any(|rank| !rank.same.is_empty()),
+    };
     blocks::rewrite(&mut program, |program, (rank, _), ops| {
         let piped = matches!(ops.first(), Some(Op { action: Action::Pipeline(_), .. }));
         if ops.len() > 1 || piped {
@@ -56,6 +59,8 @@ pub fn fuse(mut program: Program) -> Program {
 struct Known {
     reads: transfer::ScratchReads,
     sharing: Sharing,
+    /// Whether results must have the same bits on several ranks.
+    keeps_bits: bool,
 }
 
 fn neighbours(
@@ -140,8 +145,13 @@ fn join(program: &Program, known: &Known, rank: RankId, first: &Op, second: &Op)
         return put_and_signal(put, signal).map(Action::Transfer);
     }
     if let (Action::Transfer(a), Action::Transfer(b)) = (&first.action, &second.action) {
-        return transfer::join(&transfer::Context { program, reads: &known.reads, rank }, a, b)
-            .map(Action::Transfer);
+        let context = transfer::Context {
+            program,
+            reads: &known.reads,
+            keeps_bits: known.keeps_bits,
+            rank,
+        };
+        return transfer::join(&context, a, b).map(Action::Transfer);
     }
     None
 }

@@ -84,7 +84,7 @@ impl<'a> Words<'a> {
         let report = match (conflict.relaxed, self.relaxed) {
             (true, true) => {
                 return report
-                    .note("only a relaxed signal or packets are between the two; they order execution, not memory")
+                    .note("only a relaxed signal or wait, or packets, are between the two; they order execution, not memory")
                     .help(match self.own_relaxed {
                         true => "remove `relaxed` from the signal and the wait between the two",
                         false => "put a signal and a wait that are not relaxed between the two",
@@ -221,7 +221,7 @@ impl<'a> Words<'a> {
         match (touch.rank == conflict.place.rank, conflict.relaxed) {
             (true, _) => report.help(answer(touch)),
             (false, true) if self.relaxed => report
-                .note("only a relaxed signal or packets are in between; they order execution, not memory")
+                .note("only a relaxed signal or wait, or packets, are in between; they order execution, not memory")
                 .help(match self.own_relaxed {
                     true => "remove `relaxed` from the last signal and wait",
                     false => "let a signal and a wait that are not relaxed come last",

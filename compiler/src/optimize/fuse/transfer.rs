@@ -6,7 +6,8 @@
 //!   these must be equal.
 //! - `read_put_packets` of one and the same source.
 //! - `d = a + b; d = d + c` becomes `d = a + b + c`, where the second reads `d` nowhere else. Both add local operands,
-//!   or both read from peers, or both read packets; both are the same reduction; at most 10 sources.
+//!   or both read from peers, or both read packets; both are the same reduction; at most 10 sources. Not where ranks must
+//!   end with the same bits: the first result is rounded, so all of them would have to be fused alike.
 //! - A reduction whose result is put: the result goes to the peer as well. With packets: `put_packets` and
 //!   `copy_packets` of the result, and after a `copy_packets` also `read_put_packets` of that copy.
 //! - A load-reduce over a switch channel whose result is broadcast to the same cells of the group. The executor then
@@ -28,6 +29,8 @@ pub(super) struct Context<'a> {
     pub(super) program: &'a Program,
     /// Which scratch is read, and how often.
     pub(super) reads: &'a ScratchReads,
+    /// Whether results must have the same bits on several ranks.
+    pub(super) keeps_bits: bool,
     /// The rank of both operations.
     pub(super) rank: RankId,
 }
@@ -111,6 +114,7 @@ fn chain(context: &Context, a: &Transfer, b: &Transfer) -> Option<Transfer> {
     let packets = b.verb == Verb::ReducePackets;
     let unread = added.iter().all(|source| !context.touch((result, false), (source, packets)));
     if alike
+        && !context.keeps_bits
         && accumulates
         && fit
         && unread
