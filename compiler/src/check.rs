@@ -29,6 +29,7 @@ mod same;
 mod shared;
 mod sizes;
 mod weakest;
+mod windows;
 
 use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic, Severity};
@@ -488,12 +489,20 @@ fn without_windows(program: &ir::Program) -> Option<Diagnostic> {
 
 /// The warning that says for which messages a program is not checked.
 fn sizes_left_out(program: &ir::Program, why: LeftOut) -> Option<Diagnostic> {
-    let is_sliced = |op: &&ir::Op| op.transfer().is_some_and(|one| one.slice.is_some());
-    let at = program.all_ops().find(is_sliced).map(|op| program.origins.at(op.origin))?;
+    let is_about = |op: &&ir::Op| match why {
+        LeftOut::Windows(_) => op.pipeline().is_some(),
+        LeftOut::Patterns(_) | LeftOut::InPipelines | LeftOut::BesideWindows => {
+            op.transfer().is_some_and(|one| one.slice.is_some())
+        }
+    };
+    let at = program.all_ops().find(is_about).map(|op| program.origins.at(op.origin))?;
     Some(match why {
         LeftOut::Patterns(exceeded) => exceeded
             .warning(Some(at), "messages whose slices come out uneven are not checked: they end in too many ways")
             .help("give groups that share memory numbers of blocks that divide each other"),
+        LeftOut::Windows(exceeded) => exceeded
+            .warning(Some(at), "some messages that go through few windows of pipelines are not checked")
+            .help("let all pipelines have windows of one size, over as many chunks each, or serve fewer sizes of messages"),
         LeftOut::InPipelines => Diagnostic::new(
             Code::W0501,
             at,

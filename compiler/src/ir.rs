@@ -83,6 +83,8 @@ pub struct Program {
     pub flush_waits: bool,
     /// How many copies of the program's operations `ranks` holds already: 1 until the replication pass ran.
     pub instances_done: u32,
+    /// The size of chunks for which the program is checked, if it is not for [`run::windows`] to choose.
+    pub chunk_size: Option<run::ChunkSize>,
 }
 
 impl Program {

@@ -77,6 +77,8 @@ budgets! {
         "as long as the other checks of the largest programs";
     PARTS: "windows of pipelines", crate::ir::run::MOST_PARTS as u64, "parts of a chunk", NOT_RUN,
         "units with no common divisor would cut chunks into as many parts as their product";
+    SIZES_OF_WINDOWS: "sizes with few windows", 32, "sizes", NOT_RUN,
+        "each is a check of its own; pipelines over as many chunks each, in windows of one size, have few";
     STATES: "schedules of shared counters", 50_000, "states", NOT_TRIED,
         "their number grows exponentially with the blocks that share";
     PLACES: "memory of schedules", 5_000_000, "places of blocks in all states", NOT_TRIED,

@@ -25,9 +25,10 @@ use super::ends::Relation;
 use super::patterns::{Alike, Patterns, patterns};
 use super::race::overlay;
 use super::race::step::meet;
+use super::windows;
 use crate::bytes;
 use crate::ir::memory::accesses;
-use crate::ir::run::{self, Grain};
+use crate::ir::run::{self, ChunkSize, Grain};
 use crate::ir::{Action, Op, Operand, Pipeline, Program, Signal, Slice, Transfer, all_ops};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -77,6 +78,8 @@ pub(super) enum LeftOut {
     InPipelines,
     /// Slices share memory with windows of pipelines.
     BesideWindows,
+    /// Windows divide chunks in too many ways to look at all of them.
+    Windows(Exceeded),
 }
 
 /// Up to so many units of a chunk, these are the parts that a program is checked with although fewer would do: reports then
@@ -103,6 +106,12 @@ pub(super) fn classes(program: &Program) -> Classes {
         classes.all.extend(all);
         classes.left_out = classes.left_out.or(left_out);
     }
+    let sizes = windows::sizes(program, &served, alignment(program));
+    if sizes.is_complete && !(sizes.all.is_empty() && classes.all.len() == 1) {
+        classes.all.retain(|class| class.program.is_some() || class.said.is_some());
+    }
+    classes.all.extend(sizes.all.iter().map(|size| Class::of_windows(program, size)));
+    classes.left_out = classes.left_out.or(sizes.exceeded.map(LeftOut::Windows));
     classes.all.extend(long(program));
     classes
 }
@@ -145,9 +154,32 @@ impl Class {
         let (program, variant) = (subject.program(), subject.variant());
         let parts = run::parts(program);
         let said = variant.is_some().then(|| ONCE.to_owned());
-        let coarse = run::coarsest(program, parts);
+        // Chunks that are treated as one have the windows of one: fewer than they have where the largest message has few.
+        let is_coarse = !has_pipelines(program) || !is_short(program);
+        let coarse = is_coarse.then(|| run::coarsest(program, parts)).flatten();
         let sought = Sought::All;
         Class { program: variant, parts, coarse, size: None, is_exact: true, said, sought }
+    }
+
+    /// A class of messages with few windows of some pipelines.
+    fn of_windows(program: &Program, size: &windows::Size) -> Class {
+        let program = Program { chunk_size: Some(size.like), ..program.clone() };
+        let message = size.served.saturating_mul(unit(&program) / alignment(&program).max(1));
+        let said = format!(
+            "this happens for messages of {}, in which a pipeline goes through {} window{}",
+            bytes::text(message),
+            size.windows,
+            if size.windows == 1 { "" } else { "s" }
+        );
+        Class {
+            parts: run::parts(&program),
+            program: Some(Rc::new(program)),
+            coarse: None,
+            size: Some(message),
+            is_exact: false,
+            said: Some(said),
+            sought: Sought::All,
+        }
     }
 
     /// A class of messages with uneven slices.
@@ -229,9 +261,10 @@ fn serves_even(program: &Program, served: &RangeInclusive<u64>) -> bool {
         let count = u64::from(shape.count);
         count / run::gcd(count, shape.size.into()).max(1)
     };
-    let period = shapes(program).iter().map(part).fold(1, |all: u64, part| {
-        (all / run::gcd(all, part).max(1)).saturating_mul(part)
-    });
+    let period = shapes(program)
+        .iter()
+        .map(part)
+        .fold(1, |all: u64, part| (all / run::gcd(all, part).max(1)).saturating_mul(part));
     served.start().div_ceil(period).saturating_mul(period) <= *served.end()
 }
 
@@ -313,48 +346,58 @@ fn window(program: &Program) -> u64 {
     pipelines.map(units).min().unwrap_or(u64::MAX)
 }
 
+/// Whether the largest message that the plan serves is not much larger than the one that is checked.
+fn is_short(program: &Program) -> bool {
+    let most = served(program).end().saturating_mul(alignment(program));
+    run::windows(program).bytes(1).is_some_and(|checked| most / checked.max(1) < program.chunks())
+}
+
 /// Whether the plan serves messages whose chunks may have fewer windows than the program is checked with.
 fn serves_few_windows(program: &Program) -> bool {
     let size = least_size(program).div_ceil(unit(program)).saturating_mul(alignment(program));
     run::windows(program).bytes(1).is_none_or(|checked| size < checked)
 }
 
-/// The class of messages so long that pipelines that run ahead have to wait; none if no pipeline runs ahead, or no
-/// message of the plan is that long. Its program has the synchronization of all pipelines, but not the data that they
-/// move.
+/// The class of messages so long that pipelines that run ahead have to wait, or, if the plan serves none that long, of the
+/// longest; none if no pipeline runs ahead, or longer messages than the usual ones are not served. Its program has the
+/// synchronization of all pipelines, but not the data that they move.
 fn long(program: &Program) -> Option<Class> {
     let ahead = run::pace(program).ahead;
-    let windows = run::windows(program);
-    let turns = program.all_ops().filter_map(Op::pipeline).map(|one| windows.turns(one)).min()?;
+    let usual = run::windows(program).bytes(1)?;
     // One window more than what may be ahead shows the wait, and another one what comes after it.
-    let factor = u32::try_from((ahead + 2).div_ceil(turns)).unwrap_or(u32::MAX);
-    let size = windows.bytes(factor)?.saturating_mul(program.message_chunks().into());
-    if ahead == 0 || factor == 1 || size > program.options.max_message_size.unwrap_or(u64::MAX) {
+    let pipelines = program.all_ops().filter_map(Op::pipeline);
+    let size =
+        |one: &Pipeline| one.unit.saturating_mul(ahead + 2).div_ceil(one.chunks.max(1).into());
+    let most = served(program).end().saturating_mul(alignment(program));
+    let chunk = pipelines.map(size).max()?.min(most);
+    if ahead == 0 || chunk <= usual {
         return None;
     }
     let mut long = program.clone();
+    long.chunk_size = Some(ChunkSize { size: chunk, scale: 1 });
     for block in long.blocks_mut() {
         block.ops.retain_mut(|op| {
             let Action::Pipeline(pipeline) = &mut op.action else { return true };
-            pipeline.chunks = pipeline.chunks.saturating_mul(factor);
             pipeline.body.retain_mut(only_synchronizes);
             !pipeline.body.is_empty()
         });
     }
+    let turns = |one: &Pipeline| {
+        (one.unit != 0).then(|| u64::from(one.chunks).saturating_mul(chunk).div_ceil(one.unit))
+    };
     let said = format!(
         "this happens for long messages, here of {}, for which a pipeline goes through {} windows",
-        bytes::text(size),
-        turns.saturating_mul(factor.into())
+        bytes::text(chunk.saturating_mul(unit(program) / alignment(program).max(1))),
+        long.all_ops().filter_map(Op::pipeline).filter_map(turns).max().unwrap_or(1)
     );
-    let (parts, sought) = (run::parts(&long), Sought::Ends);
     Some(Class {
         program: Some(Rc::new(long)),
-        parts,
+        parts: 1,
         coarse: None,
         size: None,
         is_exact: false,
         said: Some(said),
-        sought,
+        sought: Sought::Ends,
     })
 }
 

@@ -204,6 +204,7 @@ impl Unrolled {
             joins: program.joins,
             flush_waits: program.flush_waits,
             instances_done: program.instances_done,
+            chunk_size: program.chunk_size,
         })
     }
 

@@ -109,6 +109,7 @@ impl Start<'_> {
             joins: ir::Joins::Implied,
             flush_waits: true,
             instances_done: 1,
+            chunk_size: None,
         }
     }
 }

@@ -36,6 +36,7 @@ pub(crate) fn program(ranks: u32, input: u32, output: u32, scratch: u32) -> Prog
         joins: Joins::Implied,
         flush_waits: true,
         instances_done: 1,
+        chunk_size: None,
     }
 }
 

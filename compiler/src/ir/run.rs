@@ -23,7 +23,7 @@ mod value;
 
 use super::{BarrierId, BlockId, ChannelId, Op, OriginId, Program, RankId, SemaphoreId};
 pub use grain::{Grain, chunks_used_together, coarsest};
-pub use machine::{Windows, each_op, gcd, windows};
+pub use machine::{ChunkSize, Windows, each_op, gcd, windows};
 pub use memory::{Memory, Rewritten};
 pub use pace::{Pace, pace};
 pub use promise::{Broken, Times, broken_promises, promised};

@@ -145,12 +145,8 @@ fn join(program: &Program, known: &Known, rank: RankId, first: &Op, second: &Op)
         return put_and_signal(put, signal).map(Action::Transfer);
     }
     if let (Action::Transfer(a), Action::Transfer(b)) = (&first.action, &second.action) {
-        let context = transfer::Context {
-            program,
-            reads: &known.reads,
-            keeps_bits: known.keeps_bits,
-            rank,
-        };
+        let context =
+            transfer::Context { program, reads: &known.reads, keeps_bits: known.keeps_bits, rank };
         return transfer::join(&context, a, b).map(Action::Transfer);
     }
     None

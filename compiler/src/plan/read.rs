@@ -97,6 +97,7 @@ pub fn read_with_lists(file: FileId, text: &str) -> Read {
         joins: ir::Joins::Explicit,
         flush_waits: false,
         instances_done: 1,
+        chunk_size: None,
     };
     let most = program.options.max_message_size;
     program.options.max_message_size = most.map(|bytes| message::in_program(&program, bytes));

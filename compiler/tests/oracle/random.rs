@@ -94,6 +94,7 @@ pub(crate) fn empty(ranks: u32, blocks: u32, lot: &mut Lot) -> Program {
         joins: if explicit { Joins::Explicit } else { Joins::Implied },
         flush_waits: true,
         instances_done: 1,
+        chunk_size: None,
     }
 }
 

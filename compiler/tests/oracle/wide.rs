@@ -206,6 +206,7 @@ fn empty(ranks: u32, blocks: u32, lot: &mut Lot) -> Program {
         joins,
         flush_waits: true,
         instances_done: 1,
+        chunk_size: None,
     }
 }
 

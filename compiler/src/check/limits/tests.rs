@@ -103,6 +103,7 @@ fn program(blocks: Vec<Vec<ir::Op>>) -> ir::Program {
         joins: ir::Joins::Explicit,
         flush_waits: true,
         instances_done: 1,
+        chunk_size: None,
     }
 }
 

@@ -331,6 +331,15 @@ impl<'a> Running<'a> {
     }
 }
 
+/// A size of chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkSize {
+    /// The size, in `scale`-ths of a byte.
+    pub size: u64,
+    /// How many of these make a byte; not zero.
+    pub scale: u64,
+}
+
 /// The size that a chunk is assumed to have, chosen so that every pipeline's windows are whole parts of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Windows {
@@ -356,6 +365,12 @@ impl Windows {
     #[must_use]
     pub fn are_left_out(&self) -> bool {
         self.chunk == 0
+    }
+
+    /// The size of a chunk.
+    #[must_use]
+    pub fn chunk_size(&self) -> ChunkSize {
+        ChunkSize { size: self.chunk, scale: self.scale }
     }
 
     /// The size in bytes of so many chunks; none if pipelines process everything in one window.
@@ -396,7 +411,7 @@ impl Windows {
 /// windows that are not the last ones. It is no larger than in the largest message that the plan serves, if that has two
 /// windows. If an operation covers other chunks than its pipeline does, the size is larger by half
 /// the greatest common divisor of the units: then the operation's last window does not end where the pipeline does. If
-/// there is no such size, every pipeline processes everything in one window.
+/// there is no such size, every pipeline processes everything in one window. A program may also say the size itself.
 #[must_use]
 pub fn windows(program: &Program) -> Windows {
     let (mut least, mut common, mut scale) = (0, 1_u64, 1);
@@ -408,8 +423,14 @@ pub fn windows(program: &Program) -> Windows {
             scale = 2;
         }
     }
+    let none = Windows { unit: 1, chunk: 0, scale, parts: 1 };
     if least == 0 {
-        return Windows { unit: 1, chunk: 0, scale, parts: 1 };
+        return none;
+    }
+    if let Some(ChunkSize { size, scale }) = program.chunk_size {
+        let part = gcd(size, least.saturating_mul(scale)).max(1);
+        let parts = u32::try_from(size / part).unwrap_or(u32::MAX);
+        return Windows { unit: 1, chunk: size, scale, parts };
     }
     let rest = if scale > 1 { least } else { 0 };
     let turns = match pace(program).behind {
@@ -420,7 +441,7 @@ pub fn windows(program: &Program) -> Windows {
     let chunk = common.saturating_mul(turns.saturating_mul(scale)).saturating_add(rest);
     match u32::try_from(chunk / least) {
         Ok(parts) if parts <= MOST_PARTS => Windows { unit: 1, chunk, scale, parts },
-        Ok(_) | Err(_) => Windows { unit: 1, chunk: 0, scale, parts: 1 },
+        Ok(_) | Err(_) => none,
     }
 }
 

@@ -79,6 +79,7 @@ fn program(ops: Vec<ir::Op>) -> ir::Program {
         joins: ir::Joins::Explicit,
         flush_waits: true,
         instances_done: 1,
+        chunk_size: None,
     }
 }
 
