@@ -64,13 +64,13 @@ const NOT_TRIED: Effect = Effect::Unproved(Code::W0502);
 
 budgets! {
     RUN: "the run on symbols", 30_000_000, "operations, elements and cells", NOT_RUN,
-        "a few seconds, and the memory of as many cells";
+        "a minute, and 1.5 GB for as many cells";
     CELLS: "memory in the search for races", 20_000_000, "cells of the ranks that are followed", NOT_RUN,
         "the accesses to a cell take up to a hundred bytes";
     ELEMENTS: "the search for races", 30_000_000, "elements of operations", NOT_RUN,
         "a few seconds";
     ENDS: "patterns of slices", 20_000_000, "ends of slices that are compared", NOT_RUN,
-        "a second; groups of up to sixteen blocks need a thousandth of it";
+        "ten seconds; groups of up to sixteen blocks need a thousandth of it";
     ORDERS: "orders of slices that packets tell of", 4, "times the cells of even slices", NOT_RUN,
         "each order is a check of its own; groups that all have as many blocks have two";
     SIZES: "sizes with uneven slices", 60_000_000, "cells of the ranks that are followed, over all sizes", NOT_RUN,
