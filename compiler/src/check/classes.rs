@@ -13,10 +13,11 @@
 //!   over slices, which only plans have, are not checked for uneven slices.
 //! * Windows. A message that is no larger than a window goes through a pipeline once, so nothing waits for what a
 //!   second round would have waited for. This is left out where chunks of all messages that the plan serves have at
-//!   least as many windows as those of the given program. The last of several windows may be shorter, but it is so in
-//!   all operations alike.
+//!   least as many windows as those of the given program. Between one window and those, there is a class for each way
+//!   in which windows divide chunks (`windows.rs`). The last of several windows may be shorter, but it is so in all
+//!   operations alike.
 //! * Long messages. Where pipelines may run ahead of each other, they do not wait until they have gone through as many
-//!   windows as they may be ahead ([`run::Pace`]). Only whether all blocks come to their ends is checked there: with
+//!   windows as they may be ahead ([`run::Pace`]), or through all that the largest message has. Only whether all blocks come to their ends is checked there: with
 //!   fewer windows, less is waited for, so a race shows with few windows already.
 
 use super::borders;
