@@ -64,7 +64,7 @@ pub(super) enum Sought {
 
 /// The classes to check.
 pub(super) struct Classes {
-    /// All of them; at least one.
+    /// All of them; none only if something is left out.
     pub(super) all: Vec<Class>,
     /// What is in no class although it may go wrong.
     pub(super) left_out: Option<LeftOut>,
@@ -108,7 +108,8 @@ pub(super) fn classes(program: &Program) -> Classes {
         classes.left_out = classes.left_out.or(left_out);
     }
     let sizes = windows::sizes(program, &served, alignment(program));
-    if sizes.is_complete && !(sizes.all.is_empty() && classes.all.len() == 1) {
+    let are_others = !sizes.all.is_empty() || classes.all.len() > 1 || sizes.exceeded.is_some();
+    if sizes.is_complete && are_others {
         classes.all.retain(|class| class.program.is_some() || class.said.is_some());
     }
     classes.all.extend(sizes.all.iter().map(|size| Class::of_windows(program, size)));
@@ -211,13 +212,17 @@ fn straight(subject: Subject<'_>, served: RangeInclusive<u64>) -> (Vec<Class>, O
     let whole = || Class::whole(subject);
     let relation = what_matters(subject.program());
     // Where no message of the plan makes all slices whole, some blocks may have nothing to do in any of them.
-    let is_never_even = || !serves_even(subject.program(), &served);
-    let Some(relation) = relation.or_else(|| is_never_even().then_some(Relation::Empty)) else {
+    let is_never_even = !serves_even(subject.program(), &served);
+    let Some(relation) = relation.or_else(|| is_never_even.then_some(Relation::Empty)) else {
         return (vec![whole()], None);
     };
     let Patterns { all: patterns, exceeded } = match patterns(subject.program(), served, relation) {
         Ok(patterns) => patterns,
-        Err(exceeded) => return (vec![whole()], Some(LeftOut::Patterns(exceeded))),
+        Err(exceeded) => {
+            // What is in no message of the plan is no reason to refuse it.
+            let all = if is_never_even { Vec::new() } else { vec![whole()] };
+            return (all, Some(LeftOut::Patterns(exceeded)));
+        }
     };
     let (even, uneven): (Vec<&Alike>, Vec<&Alike>) =
         patterns.iter().partition(|alike| alike.is_even);

@@ -26,7 +26,7 @@ pub(super) struct Sizes {
     pub(super) all: Vec<Size>,
     /// Why others are left out that may matter, if they are.
     pub(super) exceeded: Option<Exceeded>,
-    /// Whether these, and the size of a single window, are all that the plan serves.
+    /// Whether these, what is left out, and the size of a single window are all that the plan serves.
     pub(super) is_complete: bool,
 }
 
@@ -90,7 +90,6 @@ pub(super) fn sizes(program: &Program, served: &RangeInclusive<u64>, alignment: 
         let windows = shapes.iter().map(|shape| shape.windows(like)).max().unwrap_or(1);
         sizes.all.push(Size { like, served, windows });
     }
-    sizes.is_complete &= sizes.exceeded.is_none();
     sizes
 }
 
