@@ -38,7 +38,7 @@ pub use element::Element;
 use report::Reports;
 use sizes::Sizes;
 use std::sync::Arc;
-pub use transfer::unit;
+pub use transfer::slice_unit;
 
 /// How a program is run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,11 +14,11 @@
 //! * Windows. A message that is no larger than a window goes through a pipeline once, so nothing waits for what a
 //!   second round would have waited for. This is left out where chunks of all messages that the plan serves have at
 //!   least as many windows as those of the given program. Between one window and those, there is a class for each way
-//!   in which windows divide chunks (`windows.rs`). The last of several windows may be shorter, but it is so in all
+//!   in which windows tile chunks (`windows.rs`). The last of several windows may be shorter, but it is so in all
 //!   operations alike.
 //! * Long messages. Where pipelines may run ahead of each other, they do not wait until they have gone through as many
-//!   windows as they may be ahead ([`run::Pace`]), or through all that the largest message has. Only whether all blocks come to their ends is checked there: with
-//!   fewer windows, less is waited for, so a race shows with few windows already.
+//!   windows as they may be ahead ([`run::Pace`]), or through all that the largest message has. Only whether all blocks
+//!   come to their ends is checked there: with fewer windows, less is waited for, so a race shows with few windows already.
 
 use super::borders;
 use super::budget::{Exceeded, PARTS};
@@ -70,7 +70,7 @@ pub(super) struct Classes {
     pub(super) left_out: Option<LeftOut>,
 }
 
-/// Why there are messages in no class, whose slices are uneven.
+/// Why there are messages in no class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeftOut {
     /// Slices end in too many patterns to list them.
@@ -79,7 +79,7 @@ pub(super) enum LeftOut {
     InPipelines,
     /// Slices share memory with windows of pipelines.
     BesideWindows,
-    /// Windows divide chunks in too many ways to look at all of them.
+    /// Windows tile chunks in too many ways to look at all of them.
     Windows(Exceeded),
 }
 
@@ -164,7 +164,7 @@ impl Class {
     }
 
     /// A class of messages with few windows of some pipelines.
-    fn of_windows(program: &Program, size: &windows::Size) -> Class {
+    fn of_windows(program: &Program, size: &windows::CheckedSize) -> Class {
         let program = Program { chunk_size: Some(size.like), ..program.clone() };
         let message = size.served.saturating_mul(unit(&program) / alignment(&program).max(1));
         let said = format!(
@@ -398,7 +398,8 @@ fn long(program: &Program) -> Option<Class> {
     );
     Some(Class {
         program: Some(Rc::new(long)),
-        parts: 1,
+        // For what is outside of pipelines.
+        parts: run::parts(program),
         coarse: None,
         size: None,
         is_exact: false,

@@ -56,7 +56,7 @@ pub(super) fn patterns(
         Relation::Cells => None,
         Relation::Empty => {
             let all = every_pattern(&ends(relation), together, served, u64::MAX)?;
-            return Ok(Patterns { all: all.unwrap_or_default(), exceeded: None });
+            return Ok(Patterns { all: all.ok_or_else(|| ENDS.exceeded())?, exceeded: None });
         }
         Relation::Order | Relation::Distances => {
             let ends = ends(relation);
@@ -68,7 +68,8 @@ pub(super) fn patterns(
         }
     };
     let ends = ends(Relation::Cells);
-    let all = every_pattern(&ends, together, served, u64::MAX)?.unwrap_or_default();
+    let all = every_pattern(&ends, together, served, u64::MAX)?;
+    let all = all.ok_or_else(|| ENDS.exceeded())?;
     let most = if exceeded.is_some() { most(&ends) } else { u64::MAX };
     Ok(Patterns { all: covering(&ends, all, most), exceeded })
 }

@@ -89,19 +89,21 @@ fn report(program: &Program, memory: &Memory, trees: &Trees, found: &Unequal<'_>
         let parts = held.value.contributions();
         parts.iter().any(|part| part.rank == Contribution::NOBODY)
     };
-    let (why, help) = match same {
-        _ if nobody(first) || nobody(other) => (
+    let (why, help) = if nobody(first) || nobody(other) {
+        (
             "it holds memory that was never written",
             "write the chunk on every rank of the promise, or promise nothing of it",
-        ),
-        true => (
+        )
+    } else if same {
+        (
             "they compute it in different ways",
             "compute each chunk on one rank and send it to the others, or let all ranks take the operands in the same order, for example from scratch in the order of ranks",
-        ),
-        false => (
+        )
+    } else {
+        (
             "they compute it from different data",
             "send the same data to all ranks of the promise, or promise nothing of this chunk",
-        ),
+        )
     };
     let message =
         format!("`output[{chunk}]` may have other bits on rank {b} than on rank {a}: {why}");

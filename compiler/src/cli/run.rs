@@ -144,7 +144,7 @@ fn chunk_bytes(
     let least = program.options.min_message_size.unwrap_or(0);
     let most = program.options.max_message_size.unwrap_or(u64::MAX);
     let chunks = u64::from(program.message_chunks());
-    let unit = emulate::unit(program);
+    let unit = emulate::slice_unit(program);
     let rounded = |message: u64| {
         let bytes = message.div_ceil(chunks).max(1);
         bytes.checked_next_multiple_of(unit).unwrap_or(bytes)

@@ -34,7 +34,7 @@ pub(super) fn moves(
     let mut moves = Vec::new();
     for group in groups(transfer) {
         let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
-        let part = part(transfer, window, (u64::from(size) * chunk_bytes, unit(program)));
+        let part = part(transfer, window, u64::from(size) * chunk_bytes, slice_unit(program));
         let side = |operand: &Operand, packets| {
             let mut spots = spots(program, here, operand, chunk_bytes);
             spots.iter_mut().for_each(|spot| *spot = spot.ahead(part.start));
@@ -55,14 +55,14 @@ pub(super) fn moves(
 
 /// The unit of slices, and of the sizes of chunks that are run, in bytes: `alignment`, or 16 where the emulator cannot move that.
 #[must_use]
-pub fn unit(program: &Program) -> u64 {
+pub fn slice_unit(program: &Program) -> u64 {
     let alignment = program.options.alignment;
     if alignment > 0 && alignment.is_multiple_of(16) { alignment.into() } else { 16 }
 }
 
 /// The range of an operand's bytes that is a block's: its slice or, in a pipeline, the window of
 /// its slice. Slices end at multiples of the unit.
-fn part(transfer: &Transfer, window: Option<&Range<u64>>, (bytes, unit): (u64, u64)) -> Range<u64> {
+fn part(transfer: &Transfer, window: Option<&Range<u64>>, bytes: u64, unit: u64) -> Range<u64> {
     let slice = covered(transfer.slice, None, bytes / unit);
     let slice = slice.start * unit..slice.end * unit;
     match window {

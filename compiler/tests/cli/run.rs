@@ -37,6 +37,27 @@ fn a_program_is_run_as_editors_do() {
     says(&run.stdout, &["\nright: 16 schedules of 3 launches, in "]);
 }
 
+/// Halves of three units of 32 bytes are two units and one: the first block makes both thirds that it copies. With units of 16
+/// bytes, the halves would end in the middle of a third.
+#[test]
+fn slices_end_at_multiples_of_the_alignment() {
+    let text = "collective same_as(ranks: int) { input[1]; output[1]; ensures { output[0] == 0.input[0] } }
+program p(ranks: int = 1) {
+    collective same_as(ranks);
+    options { alignment = 32; message_size = 96..=96; }
+    scratch s[1];
+    block w[i in 0..2];
+    group w[*] { copy input[0] -> s[0]; }
+    block w[0] { copy s[0] -> output[0] slice = 0 of 3; copy s[0] -> output[0] slice = 1 of 3; }
+    block w[1] { copy s[0] -> output[0] slice = 2 of 3; }
+}
+";
+    let folder = Folder::with("a.ccl", text);
+    // Sizes are rounded up to units.
+    let run = ends(folder.cclc("run a.ccl --size 70 --schedules 20"), 0);
+    says(&run.stdout, &["96 bytes in 1 chunk", "\nright: 20 schedules"]);
+}
+
 #[test]
 fn a_run_can_be_read_by_machines() {
     let folder = Folder::with("a.ccl", GOOD);
