@@ -15,7 +15,8 @@
 //! known to be wrong ([`WRONG`], [`WRONG_PLANS`]), and small defects ([`defects`]), which it must find. It also judges
 //! the checker: on [`mutants`] and random programs ([`random`]), both must say the same ([`agreement`]); of small
 //! programs with shared counters, all schedules are run ([`shared`]); launches of two sizes take turns ([`sizes`]); programs of
-//! many chunks are run at many sizes in the emulator of `cclc run` ([`many`]); changes that must not matter to the checker are
+//! many chunks, and pipelines with windows of several sizes, are run at many sizes in the emulator of `cclc run` ([`many`],
+//! [`pipelines`]); changes that must not matter to the checker are
 //! made ([`metamorphic`]); and the witnesses in reports are replayed ([`replay`]) and must show what the reports say
 //! ([`witnesses`]). Random promises are kept in a run exactly where the checks say so ([`promises`]).
 
@@ -62,6 +63,8 @@ mod defects;
 mod many;
 #[path = "oracle/metamorphic.rs"]
 mod metamorphic;
+#[path = "oracle/pipelines.rs"]
+mod pipelines;
 #[path = "oracle/promises.rs"]
 mod promises;
 #[path = "oracle/shared.rs"]

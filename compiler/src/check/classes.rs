@@ -12,10 +12,9 @@
 //!   make that pattern. So few units go through a pipeline in a single window, if the plan serves such messages. Pipelines
 //!   over slices, which only plans have, are not checked for uneven slices.
 //! * Windows. A message that is no larger than a window goes through a pipeline once, so nothing waits for what a
-//!   second round would have waited for. This is left out where chunks of all messages that the plan serves have at
-//!   least as many windows as those of the given program. Between one window and those, there is a class for each way
-//!   in which windows tile chunks (`windows.rs`). The last of several windows may be shorter, but it is so in all
-//!   operations alike.
+//!   second round would have waited for. This is left out where the plan serves no message as small as that. Between
+//!   one window and those of the given program, there is a class for each way in which windows tile chunks
+//!   (`windows.rs`). The last of several windows may be shorter, but it is so in all operations alike.
 //! * Long messages. Where pipelines may run ahead of each other, they do not wait until they have gone through as many
 //!   windows as they may be ahead ([`run::Pace`]), or through all that the largest message has. Only whether all blocks
 //!   come to their ends is checked there: with fewer windows, less is waited for, so a race shows with few windows already.
@@ -100,7 +99,7 @@ pub(super) fn classes(program: &Program) -> Classes {
         let served = window.saturating_add(1).max(*served.start())..=*served.end();
         (classes.all, classes.left_out) = several_windows(program, served);
     }
-    if serves_few_windows(program) {
+    if *served.start() <= window || run::windows(program).are_left_out() {
         let once = Rc::new(once(program));
         let served = *served.start()..=window.min(*served.end()).max(*served.start());
         let (all, left_out) = straight(Subject::Once(&once), served);
@@ -356,12 +355,6 @@ fn window(program: &Program) -> u64 {
 fn is_short(program: &Program) -> bool {
     let most = served(program).end().saturating_mul(alignment(program));
     run::windows(program).bytes(1).is_some_and(|checked| most / checked.max(1) < program.chunks())
-}
-
-/// Whether the plan serves messages whose chunks may have fewer windows than the program is checked with.
-fn serves_few_windows(program: &Program) -> bool {
-    let size = least_size(program).div_ceil(unit(program)).saturating_mul(alignment(program));
-    run::windows(program).bytes(1).is_none_or(|checked| size < checked)
 }
 
 /// The class of messages so long that pipelines that run ahead have to wait, or, if the plan serves none that long, of the

@@ -7,8 +7,8 @@
 //!
 //! * Where windows end changes with the size `c` of a chunk only where some number of windows has the size of some number of
 //!   chunks: at `c = j * unit / i`. So one size at each of these places, and one between each two, are enough.
-//! * Where each chunk is at one distance from the beginning of every operand that windows cut, all that matters is through how
-//!   many windows each pipeline goes.
+//! * Where each chunk is at one distance from the beginning of every operand that windows cut, and no other operation accesses
+//!   a part of such an operand, all that matters is through how many windows each pipeline goes.
 
 use super::budget::{Exceeded, PARTS, SIZES_OF_WINDOWS};
 use crate::ir::memory::{accesses, cells};
@@ -116,26 +116,60 @@ fn tilings(program: &Program) -> BTreeSet<Tiling> {
     tilings
 }
 
-/// Whether each chunk that is written is at one distance from the beginning of every operand that windows cut.
+/// Whether each chunk that is written is at one distance from the beginning of every operand that windows cut, and no other
+/// operation accesses a part of such an operand: where chunks end then makes no difference to a window.
 fn is_aligned(program: &Program) -> bool {
-    let mut operands: FxHashMap<(RankId, Buffer), Vec<TiledExtent>> = FxHashMap::default();
+    let mut buffers: FxHashMap<(RankId, Buffer), Accesses> = FxHashMap::default();
     for (here, rank) in program.ranks.entries() {
-        for pipeline in rank.all_ops().filter_map(Op::pipeline) {
-            for access in pipeline.body.iter().filter_map(Op::transfer).flat_map(accesses) {
+        for op in rank.blocks.iter().flat_map(|block| &block.ops) {
+            let tiled = op.pipeline().map(|pipeline| &pipeline.body);
+            let ops = tiled.map_or(std::slice::from_ref(op), Vec::as_slice);
+            for access in ops.iter().filter_map(Op::transfer).flat_map(accesses) {
                 for extent in cells(&program.ranks, here, access.operand, access.packets) {
-                    let key = (extent.rank, extent.buffer);
-                    let tiled =
+                    let of_buffer = buffers.entry((extent.rank, extent.buffer)).or_default();
+                    let extent =
                         TiledExtent { start: extent.start, end: extent.end, write: access.write };
-                    operands.entry(key).or_default().push(tiled);
+                    match tiled {
+                        Some(_) => of_buffer.tiled.push(extent),
+                        None => of_buffer.add_whole(extent),
+                    }
                 }
             }
         }
     }
-    operands.into_values().all(|mut cuts| {
-        cuts.sort_unstable();
-        cuts.dedup();
+    buffers.into_values().all(Accesses::are_aligned)
+}
+
+/// How a buffer is accessed.
+#[derive(Default)]
+struct Accesses {
+    /// In pipelines.
+    tiled: Vec<TiledExtent>,
+    /// Where other operations begin and end to write.
+    ends_of_writes: BTreeSet<u64>,
+    /// Where other operations begin and end to read.
+    ends_of_reads: BTreeSet<u64>,
+}
+
+impl Accesses {
+    /// Adds an access outside of pipelines.
+    fn add_whole(&mut self, extent: TiledExtent) {
+        let ends = if extent.write { &mut self.ends_of_writes } else { &mut self.ends_of_reads };
+        ends.extend([extent.start, extent.end]);
+    }
+
+    fn are_aligned(mut self) -> bool {
+        self.tiled.sort_unstable();
+        self.tiled.dedup();
+        let is_cut = |cut: &TiledExtent| {
+            let inside = |ends: &BTreeSet<u64>| ends.range(cut.start + 1..cut.end).next().is_some();
+            inside(&self.ends_of_writes) || cut.write && inside(&self.ends_of_reads)
+        };
+        if self.tiled.iter().any(is_cut) {
+            return false;
+        }
         let mut last: Option<TiledExtent> = None;
-        cuts.into_iter().all(|cut| {
+        self.tiled.into_iter().all(|cut| {
             let meets = last.filter(|before| before.end > cut.start);
             let is_apart =
                 meets.is_none_or(|before| before.start == cut.start || !before.write && !cut.write);
@@ -149,7 +183,7 @@ fn is_aligned(program: &Program) -> bool {
             });
             is_apart
         })
-    })
+    }
 }
 
 /// Consecutive chunks of a buffer that windows tile.

@@ -113,11 +113,11 @@ fn units(reports: &[Diagnostic]) -> Option<u64> {
     })
 }
 
-/// Whether some schedule goes wrong with chunks of so many units.
-fn goes_wrong(program: &Program, units: u64, schedules: u64) -> bool {
+/// Whether some schedule goes wrong with chunks of so many bytes.
+pub(crate) fn goes_wrong(program: &Program, chunk: u64, schedules: u64) -> bool {
     let settings = Settings {
         inexact: false,
-        chunk_bytes: [units * 16].into(),
+        chunk_bytes: [chunk].into(),
         element: Element::I32,
         launches: 2,
         max_bytes: 1 << 30,
@@ -154,7 +154,7 @@ fn chunks_that_are_shared_in_two_ways_are_right_at_every_size_or_refused() {
                 false => 1..=if is_full() { 49 } else { 7 },
             };
             let tries = if refused { attempts } else { schedules };
-            let wrong = sizes.into_iter().find(|units| goes_wrong(program, *units, tries));
+            let wrong = sizes.into_iter().find(|units| goes_wrong(program, *units * 16, tries));
             match (refused, wrong) {
                 (false, None) => accepted += 1,
                 (true, Some(_)) => shown += 1,
