@@ -8,7 +8,8 @@
 //! * `fmt`: the text between the first line and the `//=` block is formatted to the text of that block.
 //! * `plan`: like `check`, and the plan must equal the file `<behavior>.plan.json` next to it.
 //!
-//! What every plan with packets is told (N0802, N0803) counts only in cases whose first line names it: `--warn N0802`.
+//! What every plan with packets or groups is told (N0802 to N0804) counts only in cases whose first line names it: `--warn
+//! N0802`.
 //!
 //! `BLESS=1 cargo test` rewrites annotations, blocks and plans. Folders inside a phase's folder contain files to
 //! import. The library and the examples are cases too: they must have no reports.
@@ -29,7 +30,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Notes on how plans are launched, which most plans of a kind have, whatever a case is about.
-const LAUNCHES: [&str; 2] = ["N0802", "N0803"];
+const LAUNCHES: [&str; 3] = ["N0802", "N0803", "N0804"];
 
 /// How long one case may take, in seconds.
 const TIME_LIMIT: &str = "60";

@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Notes on how plans are launched, which all plans of a kind have.
-const LAUNCHES: [&str; 2] = ["N0802", "N0803"];
+/// Notes on how plans are launched and shared out, which all plans of a kind have.
+const LAUNCHES: [&str; 3] = ["N0802", "N0803", "N0804"];
 
 /// A plan, all other codes that are reported for it, and for defects the reason.
 type Row = (&'static str, &'static [&'static str], &'static str);

@@ -152,6 +152,7 @@ catalogue! {
     N0801: "bounded message sizes",
     N0802: "what launches of a plan must not do",
     N0803: "scratch for messages that are never sent",
+    N0804: "messages with fewer units than slices",
     N0901: "a result that is not checked",
     N0902: "a parameter that a plan leaves open",
 }

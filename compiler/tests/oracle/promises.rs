@@ -5,7 +5,8 @@
 //! handshakes, so that it has no races. What it leaves in the outputs is worked out here, as counts of contributions; the
 //! promise is that, or that with a change: a contribution more or less, another one in its place, another operator, or a
 //! second promise for the chunk. An operator that is not the collective's only combines values that have nothing in
-//! common. So it never happens to give the same numbers, as the maximum of a value and itself does.
+//! common, and so does what is made of such a value afterwards. So it never happens to give the same numbers, as the maximum
+//! of a value and itself does, or `max(a, min(a, b), b)`.
 
 use crate::agreement::number;
 use crate::corpus;
@@ -177,13 +178,19 @@ fn operation(
     }
     // A local accumulator first: the plan's operations read their peers after it.
     sources.sort_by_key(|source| matches!(source, Place::Of(..)));
-    let values: Vec<Chunk> = sources.iter().map(|source| value(*source, rank, chunks)).collect();
+    let mut values: Vec<Chunk> =
+        sources.iter().map(|source| value(*source, rank, chunks)).collect();
     let mut all: Vec<_> = values.iter().flat_map(|value| value.counts.keys().copied()).collect();
     let count = all.len();
     all.sort_unstable();
     all.dedup();
-    let apart = all.len() == count && values.iter().all(|value| !value.foreign);
-    let foreign = sources.len() > 1 && apart && lot.once_in(6);
+    let apart = all.len() == count;
+    let has_foreign = values.iter().any(|value| value.foreign);
+    let foreign = sources.len() > 1 && apart && !has_foreign && lot.once_in(6);
+    if has_foreign && !apart {
+        sources.truncate(1);
+        values.truncate(1);
+    }
     let used = if foreign { other(lot, op) } else { op };
     let mut made = Chunk { counts: Counts::new(), foreign };
     for value in values {
@@ -243,7 +250,7 @@ fn promises(
     let wrong = known.iter().any(|(.., chunk)| chunk.foreign);
     let fits = |chunk: &Chunk| match change {
         "one less" => several(chunk) && (op == "sum" || chunk.counts.len() > 1),
-        "another operator" => chunk.counts.len() > 1,
+        "another operator" => chunk.counts.len() > 1 && !chunk.foreign,
         _ => true,
     };
     let candidates: Vec<usize> = (0..known.len()).filter(|at| fits(known[*at].2)).collect();

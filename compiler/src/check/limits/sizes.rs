@@ -28,8 +28,8 @@ use crate::ir;
 use crate::ir::memory::{reads_packets, writes_packets};
 use crate::ir::scratch::{REUSED_SCRATCH, ScratchChunks};
 use report::{
-    empty_range, endless, least_too_large, much_scratch, nothing_fits, ring_note, rounded,
-    too_large,
+    empty_range, endless, few_units, least_too_large, much_scratch, nothing_fits, ring_note,
+    rounded, too_large,
 };
 
 /// The most windows of a pipeline that the executor can count.
@@ -74,6 +74,15 @@ struct Bound {
     origin: Option<ir::OriginId>,
 }
 
+/// An operation that is cut into slices.
+#[derive(Clone, Copy)]
+struct Slicing {
+    /// How many units a chunk needs for each slice to have one.
+    units: u64,
+    rank: ir::RankId,
+    origin: ir::OriginId,
+}
+
 /// The bounds from the ranks seen so far.
 #[derive(Default)]
 pub(super) struct Bounds {
@@ -86,6 +95,8 @@ pub(super) struct Bounds {
     /// The farthest end of a plain operand and of packets, in chunks.
     plain_end: u64,
     packets_end: u64,
+    /// The operation whose chunks need the most units for each of its slices to have one.
+    finest: Option<Slicing>,
     /// The properties that a slot of scratch must have for pipelines to wrap around in it; none where they may not.
     ring: Option<Result<Ring, Unsafe>>,
 }
@@ -152,6 +163,14 @@ impl Bounds {
         origin: ir::OriginId,
         within: Option<&ir::Pipeline>,
     ) {
+        if let Some(slice) = transfer.slice {
+            for operand in transfer.operands() {
+                let units = u64::from(slice.count).div_ceil(u64::from(operand.size.max(1)));
+                if units > self.finest.map_or(1, |finest| finest.units) {
+                    self.finest = Some(Slicing { units, rank: id, origin });
+                }
+            }
+        }
         let sources = (0..)
             .zip(&transfer.sources)
             .map(|(k, operand)| (reads_packets(transfer.verb, k), operand));
@@ -249,6 +268,7 @@ impl Bounds {
             found.extend(rounded((options, terms), (min, max), unit));
             found.extend(self.bound_note(program, terms, largest));
             found.extend(self.scratch_note(program, terms, Range { min, max, unit }));
+            found.extend(self.slices_note(program, terms, Range { min, max, unit }));
         }
         (min.min(max), max, found)
     }
@@ -304,6 +324,22 @@ impl Bounds {
         Some(place_at(note, place, String::new()))
     }
 
+    /// The note where the plan serves messages in which some slice of an operation gets no unit.
+    fn slices_note(
+        &self,
+        program: &ir::Program,
+        terms: Terms,
+        Range { min, max, unit }: Range,
+    ) -> Option<Diagnostic> {
+        let Slicing { units, rank, origin } = self.finest?;
+        let least = units.saturating_mul(unit);
+        if min >= least {
+            return None;
+        }
+        let note = few_units(terms, least, least <= max);
+        Some(at_operation(program, note, rank, Some(origin), "this needs the most"))
+    }
+
     fn reason(&self) -> Reason {
         self.least.map_or(Reason::Offset, |bound| bound.reason)
     }
@@ -311,18 +347,7 @@ impl Bounds {
     /// Places a finding at the operation that sets the bound.
     fn at_bound(&self, program: &ir::Program, diagnostic: Diagnostic) -> Diagnostic {
         let Some(bound) = self.least else { return diagnostic };
-        let origins = &program.origins;
-        let known = bound.origin.filter(|origin| origins.rows.lookup(*origin).is_some());
-        let at = known.map(|origin| origins.at(origin));
-        let values = bound.origin.map(|origin| program.origins.values(origin)).unwrap_or_default();
-        let mut text = format!("this sets the bound, on rank {}", bound.rank.0);
-        if !values.is_empty() {
-            text += &format!(" ({})", values.join(", "));
-        }
-        match at {
-            Some(at) => place_at(diagnostic, Some(at), text),
-            None => place_at(diagnostic, program.collective.place, String::new()),
-        }
+        at_operation(program, diagnostic, bound.rank, bound.origin, "this sets the bound")
     }
 
     /// Places a finding at the author's sizes, with the operation that sets the bound.
@@ -342,6 +367,27 @@ impl Bounds {
         }
         diagnostic
     }
+}
+
+/// Places a finding at an operation, with what it is to the finding; at the collective, if the operation has no place.
+fn at_operation(
+    program: &ir::Program,
+    diagnostic: Diagnostic,
+    rank: ir::RankId,
+    origin: Option<ir::OriginId>,
+    role: &str,
+) -> Diagnostic {
+    let origins = &program.origins;
+    let known = origin.filter(|origin| origins.rows.lookup(*origin).is_some());
+    let Some(at) = known.map(|origin| origins.at(origin)) else {
+        return place_at(diagnostic, program.collective.place, String::new());
+    };
+    let mut text = format!("{role}, on rank {}", rank.0);
+    let values = origin.map(|origin| origins.values(origin)).unwrap_or_default();
+    if !values.is_empty() {
+        text += &format!(" ({})", values.join(", "));
+    }
+    place_at(diagnostic, Some(at), text)
 }
 
 /// Whether one rank needs more scratch than another for messages of one size.

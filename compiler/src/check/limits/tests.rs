@@ -118,7 +118,7 @@ fn outcome_of(program: &ir::Program) -> Outcome {
 /// The code, message and place of each finding, without the notes on launches that most plans of a kind have.
 fn found(program: &ir::Program) -> Vec<(Code, String, Option<Place>)> {
     let mut diagnostics = outcome_of(program).diagnostics;
-    diagnostics.retain(|found| !matches!(found.code, Code::N0802 | Code::N0803));
+    diagnostics.retain(|found| !matches!(found.code, Code::N0802 | Code::N0803 | Code::N0804));
     let row = |d: Diagnostic| (d.code, d.message, d.primary.map(|label| label.place));
     diagnostics.into_iter().map(row).collect()
 }

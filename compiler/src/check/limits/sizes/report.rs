@@ -181,6 +181,29 @@ pub(super) fn much_scratch(terms: Terms, allocated: u128, enough: Option<u64>) -
     }
 }
 
+/// Some slice of an operation gets nothing in messages of less than `least` bytes, which the plan serves; whether it serves
+/// any others.
+pub(super) fn few_units(terms: Terms, least: u64, serves_others: bool) -> Diagnostic {
+    let message = format!(
+        "MSCCL++ 0.9 and before share out messages of less than {} wrongly among blocks",
+        bytes::text(least)
+    );
+    let note = Diagnostic::without_place(Code::N0804, message).note(format!(
+        "where an operation has fewer units of {} than blocks share it, their parts overlap or are missing; later versions have this mended",
+        terms.alignment()
+    ));
+    match (serves_others, terms) {
+        (true, Terms::Source) => note.help(format!(
+            "if the plan is for such a version, set `message_size = {}..`",
+            bytes::text(least).trim_end_matches(" bytes")
+        )),
+        (true, Terms::Plan) => {
+            note.help(format!("if it is for such a version, set `min_message_size` to {least}"))
+        }
+        (false, _) => note.help("share such messages among fewer blocks"),
+    }
+}
+
 /// The advice where the executor carries out a verb wrongly.
 fn instead(verb: ir::Verb) -> &'static str {
     match verb == ir::Verb::Get {

@@ -52,6 +52,46 @@ fn scratch_that_packets_take() {
     assert_eq!(note(&reused), None);
 }
 
+/// Four slices of one chunk need four units, of two chunks two units in each; input has two chunks of 16 bytes or more.
+#[test]
+fn slices_without_a_unit() {
+    let with = |size: u32, least: Option<u64>, largest: Option<u64>| {
+        let mut copy = moves(
+            ir::Verb::Copy,
+            &[local(INPUT, 0, size)],
+            &[local(ir::Buffer::Output, 0, size)],
+            None,
+        );
+        if let ir::Action::Transfer(transfer) = &mut copy.action {
+            transfer.slice = Some(ir::Slice { index: 0, count: 4 });
+        }
+        let mut program = program(vec![vec![copy]]);
+        program.options.min_message_size = least;
+        program.options.max_message_size = largest;
+        program
+    };
+    let note = |program: &ir::Program| {
+        let found = outcome_of(program).diagnostics.into_iter();
+        let mut notes = found.filter(|report| report.code == Code::N0804);
+        notes.next().map(|report| (report.message, report.helps))
+    };
+    let said = |bytes: u64| {
+        format!(
+            "MSCCL++ 0.9 and before share out messages of less than {bytes} bytes wrongly among blocks"
+        )
+    };
+    let help =
+        |least: u64| format!("if the plan is for such a version, set `message_size = {least}..`");
+    assert_eq!(note(&with(1, None, None)), Some((said(128), vec![help(128)])));
+    assert_eq!(note(&with(2, None, None)), Some((said(64), vec![help(64)])));
+    assert_eq!(note(&with(1, Some(96), None)), Some((said(128), vec![help(128)])));
+    assert_eq!(note(&with(1, Some(128), None)), None);
+    let fewer = "share such messages among fewer blocks".to_owned();
+    assert_eq!(note(&with(1, None, Some(96))), Some((said(128), vec![fewer])));
+    let help = "if it is for such a version, set `min_message_size` to 128".to_owned();
+    assert_eq!(note(&of_plan(with(1, None, None))), Some((said(128), vec![help])));
+}
+
 #[test]
 fn what_launches_must_not_do() {
     let copy = moves(ir::Verb::CopyPackets, &[local(INPUT, 0, 1)], &[local(SCRATCH, 3, 1)], None);
