@@ -45,13 +45,37 @@ fn unwritten(report: Diagnostic, program: &ir::Program, broken: &[Broken]) -> Di
     let beside = |one: &&Broken| one.rank == first.rank && one.last_writer.is_none();
     let count = broken.iter().filter(beside).count();
     let all = program.ranks.lookup(first.rank).map_or(0, |rank| rank.output_chunks);
-    match count {
+    let mut report = match count {
         0 | 1 => report,
         count => report.note(format!(
             "nothing writes {count} of the {all} chunks of `output` of rank {}",
             first.rank.0
         )),
+    };
+    if uses_first_chunks_only(program) {
+        let chunks = program.ranks.iter().map(|rank| rank.input_chunks.max(rank.output_chunks));
+        let name = &program.collective.name;
+        let text = format!(
+            "`input[0]` and `output[0]` are one of the {} chunks of {name}, not all of them: write `[..]` for all",
+            chunks.max().unwrap_or_default()
+        );
+        report.helps.insert(0, text);
     }
+    report
+}
+
+/// Whether a program from source uses no other chunk of inputs and outputs than the first: its author may take that for the
+/// whole buffer.
+fn uses_first_chunks_only(program: &ir::Program) -> bool {
+    let mut operands = program
+        .all_ops()
+        .filter_map(Op::transfer)
+        .flat_map(Transfer::operands)
+        .filter(|operand| operand.buffer != ir::Buffer::Scratch)
+        .peekable();
+    program.collective.place.is_some()
+        && operands.peek().is_some()
+        && operands.all(|operand| operand.index == 0 && operand.size == 1)
 }
 
 fn report(program: &ir::Program, broken: &Broken) -> Diagnostic {

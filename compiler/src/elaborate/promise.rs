@@ -9,7 +9,9 @@ use super::value::{BufferValue, Value};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::ir::run::promised;
-use crate::resolve::program::{Claim, Collective, Expr, Implements, Promised, StmtKind};
+use crate::resolve::program::{
+    Claim, Collective, Expr, Implements, Parameter, Promised, StmtKind, Type,
+};
 use crate::source::Span;
 use smallvec::SmallVec;
 use std::collections::btree_map::Entry;
@@ -57,6 +59,9 @@ impl<'a> Eval<'_, 'a> {
         )?;
         if frame.iter().any(|value| value.is_longer_than(MAX_LIST)) {
             return Err(self.fail_at(String::new(), too_long(implements.span)));
+        }
+        if let Some(report) = wrong_ranks(collective, implements, &frame, world.ranks) {
+            return Err(self.fail_at(String::new(), report));
         }
         self.frame = frame;
         self.names = &collective.frame;
@@ -253,6 +258,33 @@ fn append(terms: &mut Terms, rank: u32, chunk: u32) {
         }
     }
     terms.push(ir::Term { rank, chunk, count: 1, rank_step: 0, chunk_step: 0 });
+}
+
+/// The report where a collective's parameter `ranks` is not the number of ranks that the program has: every rank of the
+/// program takes part in its collective.
+fn wrong_ranks(
+    collective: &Collective,
+    implements: &Implements,
+    frame: &[Value],
+    ranks: i64,
+) -> Option<Diagnostic> {
+    let is_ranks = |parameter: &Parameter| parameter.name == "ranks" && parameter.ty == Type::Int;
+    let position = collective.parameters.iter().position(is_ranks)?;
+    let Some(Value::Int(declared)) = frame.get(position) else { return None };
+    if *declared == ranks {
+        return None;
+    }
+    let given = implements.arguments.iter().find(|(at, _)| *at == position);
+    let span = given.map_or(implements.span, |(_, value)| value.span);
+    let text = format!(
+        "`{}` is declared for {declared} rank{}, and the program has {ranks}",
+        collective.name,
+        if *declared == 1 { "" } else { "s" }
+    );
+    Some(
+        Diagnostic::new(Code::E0314, span, text)
+            .help("all ranks of a program take part in its collective: pass `ranks`"),
+    )
 }
 
 fn bad_size(span: Span, chunks: i64) -> Diagnostic {

@@ -83,6 +83,7 @@ impl Body<'_> {
                 clauses.body.push(self.clause_statement(kind, item.span));
             }
             ast::CollectiveItemKind::Size(size) => {
+                self.refuse_bytes(&size.chunks);
                 let chunks = self.expect(&size.chunks, &Ty::Int);
                 let slot = match size.buffer.text.as_str() {
                     "input" => &mut clauses.input,

@@ -250,6 +250,11 @@ impl Body<'_> {
 
     fn scratch(&mut self, ast: &ast::Scratch, span: Span, parts: &mut Parts) {
         let id = super::program::RegionId::from_index(parts.scratch.len());
+        for dimension in &ast.dimensions {
+            if let ast::Dimension::Value(size) = dimension {
+                self.refuse_bytes(size);
+            }
+        }
         let dimensions = self.scoped(|body| body.dimensions(&ast.dimensions, "i"));
         self.reach(Family::Scratch(id), Code::W0203);
         parts.scratch.push(Region {
@@ -335,6 +340,18 @@ impl Body<'_> {
         dimensions.iter().map(|dimension| self.dimension(dimension, member)).collect()
     }
 
+    /// Reports a number of bytes where a number of chunks is wanted.
+    pub(super) fn refuse_bytes(&mut self, size: &ast::Expr) {
+        let text = self.text(size.span);
+        let is_in_bytes = ["KiB", "MiB", "GiB"].iter().any(|unit| {
+            let ends = text.match_indices(unit).map(|found| found.0);
+            ends.filter_map(|at| text.get(..at)).any(|before| before.ends_with(char::is_numeric))
+        });
+        if is_in_bytes {
+            self.report(bytes_for_chunks(size.span, &text));
+        }
+    }
+
     fn dimension(&mut self, dimension: &ast::Dimension, member: &str) -> Dimension {
         match dimension {
             ast::Dimension::Binder(binder) => Dimension::Binder(self.number_binder(binder)),
@@ -399,6 +416,13 @@ fn second_collective(second: Span, first: Span) -> Diagnostic {
     Diagnostic::new(Code::E0203, second, "a program implements one collective")
         .label("this is a second one")
         .and(first, "the first")
+}
+
+fn bytes_for_chunks(span: Span, text: &str) -> Diagnostic {
+    let message = format!("{text} is a number of bytes, and a buffer has a number of chunks");
+    Diagnostic::new(Code::E0204, span, message)
+        .note("how many bytes a chunk has is known only when a message is sent")
+        .help("count in chunks of the message: `scratch tmp[2]` has room for two of them")
 }
 
 /// Whether a dimension is a list whose member has no name.
