@@ -130,7 +130,15 @@ fn heard_late(
         ),
         _ => String::new(),
     };
-    report.helps = vec![format!("let {block} wait for the other access before its own{before}")];
+    report.helps = vec![if graph.at(first) == graph.at(second) && first.agent != second.agent {
+        // Every rank does both: if each waited until its chunk had been read, none would begin.
+        let name = names::chunk(graph.program, chunk.0, chunk.1, chunk.2);
+        format!(
+            "ranks exchange these chunks: `put` them into scratch, and copy what arrived to {name} once it has been sent"
+        )
+    } else {
+        format!("let {block} wait for the other access before its own{before}")
+    }];
     report
 }
 
