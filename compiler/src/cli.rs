@@ -14,6 +14,7 @@ mod dump;
 mod explain;
 mod files;
 mod fix;
+mod folders;
 mod format;
 mod levels;
 mod limits;
@@ -34,7 +35,9 @@ mod watch;
 
 use args::{Args, Command};
 use clap::Parser as _;
+use clap::error::{ContextKind, ContextValue};
 use std::ffi::OsString;
+use std::path::Path;
 
 /// How a run ended; its number is the exit status. 101 is kept for bugs of the compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,7 +117,29 @@ fn dispatch(args: &Args, reporter: &mut report::Reporter) -> Result<Status, Fail
 
 /// Help and version are successes; everything else that clap has to say is a usage error.
 fn clap_says(error: &clap::Error) -> Status {
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some(command) = command_for(Path::new(word))
+    {
+        report::say(&format!("error: `{word}` is no command, but {command}"));
+        return Status::Usage;
+    }
     // If nobody reads the output, nobody can be told that it failed.
     let _ = error.print();
     if error.use_stderr() { Status::Usage } else { Status::Clean }
+}
+
+/// What a file or folder in the place of a command is, and the command that was probably meant.
+fn command_for(path: &Path) -> Option<String> {
+    let name = path.display();
+    if files::ends_in(path, "ccl") {
+        return Some(format!(
+            "a source file: `cclc check {name}` checks it, `cclc build {name}` builds its plan"
+        ));
+    }
+    if files::ends_in(path, "json") {
+        return Some(format!("a plan: `cclc verify {name}` checks it"));
+    }
+    path.is_dir().then(|| {
+        format!("a folder: `cclc check {name}` checks its programs, `cclc verify {name}` its plans")
+    })
 }

@@ -10,6 +10,8 @@ mod cclc;
 mod files;
 #[path = "support/folder.rs"]
 mod folder;
+#[path = "cli/folders.rs"]
+mod folders;
 #[cfg(unix)]
 #[path = "cli/endless.rs"]
 mod endless;
@@ -17,6 +19,8 @@ mod endless;
 mod hostile;
 #[path = "cli/kernels.rs"]
 mod kernels;
+#[path = "cli/meant.rs"]
+mod meant;
 #[path = "cli/needless.rs"]
 mod needless;
 #[path = "cli/plans.rs"]
@@ -77,11 +81,9 @@ fn several_files_are_all_checked() {
 fn files_that_cannot_be_read_end_with_3_and_the_others_are_checked() {
     let folder = Folder::with("a.ccl", &broken());
     fs::write(folder.path("latin.ccl"), b"// \xe9\n").unwrap();
-    let run = ends(folder.cclc("check gone.ccl . latin.ccl a.ccl --message-format short"), 3);
-    says(
-        &run.stderr,
-        &["error[E0901]: cannot read `gone.ccl`", "`.`: it is a folder", "UTF-8", "a.ccl:10:14"],
-    );
+    let run = ends(folder.cclc("check gone.ccl latin.ccl a.ccl --message-format short"), 3);
+    says(&run.stderr, &["error[E0901]: cannot read `gone.ccl`", "UTF-8", "a.ccl:10:14"]);
+    says(&ends(folder.cclc("build ."), 3).stderr, &["`.`: it is a folder"]);
     ends(folder.cclc("list gone.json"), 3);
     ends(folder.cclc("verify gone.json"), 3);
     ends(folder.cclc("fmt gone.ccl"), 3);

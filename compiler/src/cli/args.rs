@@ -208,8 +208,8 @@ pub(crate) enum Host {
 /// `cclc check`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Check {
-    /// Source files; `-` is standard input
-    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    /// Source files, and folders in which every `.ccl` file is checked; `-` is standard input
+    #[arg(required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
     /// Apply the certain fixes to the files, and check again
     #[arg(long)]
@@ -254,8 +254,9 @@ pub(crate) struct Build {
 /// `cclc verify`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Verify {
-    /// Execution plans; `-` is standard input
-    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    /// Execution plans, and folders in which every `.json` file is checked, except maps and manifests; `-` is standard
+    /// input
+    #[arg(required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) plans: Vec<PathBuf>,
     /// Set a parameter of the plan's collective that does not follow from the sizes of its buffers: `root=3`
     #[arg(short = 'D', value_name = "NAME=VALUE")]
@@ -454,8 +455,9 @@ pub(crate) struct Decompile {
 /// `cclc fmt`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Fmt {
-    /// Source files, rewritten in place; `-` formats standard input to standard output
-    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    /// Source files, rewritten in place, and folders in which every `.ccl` file is; `-` formats standard input to standard
+    /// output
+    #[arg(required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) files: Vec<PathBuf>,
     /// Write nothing; list the files that would change, and exit with 1 if there are any
     #[arg(long)]
@@ -465,8 +467,10 @@ pub(crate) struct Fmt {
 /// `cclc explain`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// The code, such as `E0201`; without one, all codes are listed
-    pub(crate) code: Option<String>,
+    /// The code, such as `E0201`, or words that its title or page has, such as `deadlock`; without any, all codes are
+    /// listed
+    #[arg(value_name = "CODE|WORD")]
+    pub(crate) words: Vec<String>,
 }
 
 /// `cclc completions`

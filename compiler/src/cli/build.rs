@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const MAP: &str = "map.json";
 
 /// The extension of a manifest's name, where a plan's has `json`.
-const MANIFEST: &str = "manifest.json";
+pub(crate) const MANIFEST: &str = "manifest.json";
 
 /// Builds one program: its plan, if anything except kernels is requested, then its kernels.
 pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Failure> {

@@ -1,10 +1,11 @@
 //! `cclc check`: everything except writing, for every program and every combination of parameters.
 
 use super::args::{Check, Elaboration};
+use super::folders::FileKind;
 use super::load::{self, Loaded};
 use super::report::Reporter;
 use super::settings::{self, Given};
-use super::{Failure, Status, build, fix, sweep};
+use super::{Failure, Status, build, fix, folders, sweep};
 use compiler::diagnostic::Diagnostic;
 use compiler::driver::{self, Goal, Proof};
 use compiler::elaborate::Settings;
@@ -36,8 +37,9 @@ pub(crate) fn run(check: &Check, reporter: &mut Reporter) -> Result<Status, Fail
 fn files(check: &Check, reporter: &mut Reporter) -> Result<(), Failure> {
     let elaboration = &check.elaboration;
     let given = settings::given(reporter, elaboration)?;
+    let paths = folders::expanded(reporter, &check.files, FileKind::Sources);
     let loaded: Vec<Loaded> =
-        check.files.iter().filter_map(|path| load::load(reporter, elaboration, path)).collect();
+        paths.iter().filter_map(|path| load::load(reporter, elaboration, path)).collect();
     names_are_known(reporter, elaboration, &given, &loaded)?;
     let interrupt = reporter.interrupt.clone();
     for file in loaded.iter().filter(|file| !file.broken) {

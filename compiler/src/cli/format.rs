@@ -1,8 +1,9 @@
 //! `cclc fmt`: formats source files.
 
 use super::args::Fmt;
+use super::folders::FileKind;
 use super::report::Reporter;
-use super::{Failure, Status, files, output};
+use super::{Failure, Status, files, folders, output};
 use compiler::source::FileId;
 use compiler::syntax;
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::path::Path;
 /// Formats files in place, or standard input to standard output; with `--check`, lists those that would change.
 pub(crate) fn run(fmt: &Fmt, reporter: &mut Reporter) -> Result<Status, Failure> {
     let mut changed = Status::Clean;
-    for path in &fmt.files {
+    for path in &folders::expanded(reporter, &fmt.files, FileKind::Sources) {
         match files::source(
             &mut reporter.sources,
             path,

@@ -24,10 +24,11 @@ const FILES: [(&str, &str); 5] = [
 
 /// Makes the folder, completely or not at all.
 pub(crate) fn run(new: &New) -> Result<Status, Failure> {
-    let name = new.folder.file_name().and_then(|name| name.to_str()).filter(|name| is_name(name));
+    let last = new.folder.file_name().and_then(|name| name.to_str());
+    let name = last.map(|last| last.replace('-', "_")).filter(|name| is_name(name));
     let Some(name) = name else {
         return Err(Failure::Usage(format!(
-            "`{}`: the last part of the path names the program, in lowercase letters, digits and `_`, and must not be a reserved word",
+            "`{}`: the last part of the path names the program, in lowercase letters, digits and `_` (or `-`, for which the program has `_`), and must not be a reserved word",
             new.folder.display()
         )));
     };
@@ -36,15 +37,20 @@ pub(crate) fn run(new: &New) -> Result<Status, Failure> {
     };
     let made = new.folder.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
     let done = refuse_to_replace(&new.folder)
-        .and_then(|()| fill(&made, name))
+        .and_then(|()| fill(&made, &name))
         .and_then(|()| fs::rename(&made, &new.folder));
     if done.is_err() {
         // Nobody can use what was begun; the error that matters is the one that is returned.
         let _ = fs::remove_dir_all(&made);
     }
     done.map_err(failed)?;
+    let renamed = if last == Some(name.as_str()) {
+        String::new()
+    } else {
+        format!("; its program is `{name}`, since the name of a program has no hyphens")
+    };
     report::say(&format!(
-        "created `{}`; its README.md explains the next steps",
+        "created `{}`{renamed}; its README.md explains the next steps",
         new.folder.display()
     ));
     Ok(Status::Clean)

@@ -13,6 +13,7 @@ use compiler::resolve::program::{Expr, ExprKind, OptionSetting, Parameter, Progr
 use compiler::source::SourceMap;
 use compiler::syntax;
 use compiler::syntax::ast;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// The most values that one `-D` may give.
@@ -197,6 +198,11 @@ fn parameter_list(sources: &SourceMap, program: &Program) -> String {
 }
 
 fn definition(reporter: &mut Reporter, name: &str, text: &str) -> Result<Definition, Failure> {
+    if let Some(meant) = meant_range(text) {
+        return Err(Failure::Usage(format!(
+            "`-D {name}={text}`: a range from a number through another is written with `..=`: `-D {name}={meant}`"
+        )));
+    }
     let several = has_top_level_comma(text);
     let text = if several { format!("[{text}]") } else { text.to_owned() };
     let file = reporter.sources.add(format!("-D {name}"), text.as_str());
@@ -216,6 +222,29 @@ fn definition(reporter: &mut Reporter, name: &str, text: &str) -> Result<Definit
     let members = Ok(values_of(reporter, all, name)?);
     let numbers = values_of(reporter, &numbers, name)?;
     Ok(Definition { name: name.to_owned(), whole, members, numbers })
+}
+
+/// How other tools write ranges of numbers.
+const FOREIGN_RANGES: [&str; 4] = ["...", "-", "\u{2013}", ":"];
+
+/// The text with `..=` in each range that is written as elsewhere, `2-16`; none if there is no such range. A difference
+/// that is not negative (`16-2`) is one.
+fn meant_range(text: &str) -> Option<String> {
+    let meant: Vec<Cow<'_, str>> = text.split(',').map(range_or_same).collect();
+    let is_changed = meant.iter().any(|part| matches!(part, Cow::Owned(_)));
+    is_changed.then(|| meant.join(","))
+}
+
+fn range_or_same(part: &str) -> Cow<'_, str> {
+    let ends = FOREIGN_RANGES.iter().find_map(|between| part.split_once(between));
+    let number = |end: &str| {
+        let is_number = end.trim().bytes().all(|byte| byte.is_ascii_digit());
+        end.trim().parse::<u64>().ok().filter(|_| is_number)
+    };
+    match ends.map(|(from, to)| (number(from), number(to))) {
+        Some((Some(from), Some(to))) if from < to => Cow::Owned(format!("{from}..={to}")),
+        Some(_) | None => Cow::Borrowed(part),
+    }
 }
 
 /// The values as they are shown and as elaboration takes them.

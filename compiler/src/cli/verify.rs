@@ -5,8 +5,9 @@
 
 use super::args::Verify;
 use super::build::MAP;
+use super::folders::FileKind;
 use super::report::Reporter;
-use super::{Failure, Status, files, settings};
+use super::{Failure, Status, files, folders, settings};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Known, Target};
 use compiler::interrupt::Interrupt;
@@ -27,7 +28,7 @@ pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Fa
         ranks_per_domain: verify.ranks_per_domain,
         ..Known::default()
     };
-    for path in &verify.plans {
+    for path in &folders::expanded(reporter, &verify.plans, FileKind::Plans) {
         match files::plan(
             &mut reporter.sources,
             path,
