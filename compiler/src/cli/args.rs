@@ -124,8 +124,8 @@ pub(crate) enum Command {
 /// Arguments of every command that elaborates a program.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Elaboration {
-    /// Set a parameter of the program: `ranks=16`, `size=1MiB`, `table=[[1, 2], [0, 3]]`; for `check` also
-    /// `ranks=2..=16` or `ranks=2,4,8..=12`
+    /// Set a parameter of the program: `ranks=16`, `size=1MiB`, `table=[[1, 2], [0, 3]]`; for `check` and
+    /// `build` also `ranks=2..=16` or `ranks=2,4,8..=12`
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub(crate) define: Vec<String>,
     /// Set an option of the program: `instances=4`, `message_size=1KiB..=8MiB`
@@ -229,7 +229,7 @@ pub(crate) struct Check {
 /// `cclc build`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Build {
-    /// A source file; `-` is standard input
+    /// A source file; `-` is standard input. If a parameter has several values, each combination becomes a plan
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// What to elaborate.

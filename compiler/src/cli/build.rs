@@ -1,10 +1,11 @@
-//! `cclc build`: checks a program and writes what `--emit` asks for.
+//! `cclc build`: checks a program and writes what `--emit` asks for, for each combination of parameters.
 
 use super::args::{Build, Checks, Elaboration, Host};
 use super::load::{self, Loaded};
 use super::lowering::Lowering;
 use super::report::Reporter;
-use super::settings::{self, Given};
+use super::settings::{self, Given, Values};
+use super::sweep::Sweep;
 use super::{Failure, Status, cuda, files, manifest, output, sweep};
 use compiler::diagnostic::{Diagnostic, Severity};
 use compiler::driver::{self, Goal, Lowered, Proof, Target};
@@ -12,11 +13,13 @@ use compiler::elaborate;
 use compiler::interrupt::Interrupt;
 use compiler::ir;
 use compiler::onset;
+use compiler::phase::phase;
 use compiler::plan::manifest::Entry;
 use compiler::plan::map;
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::SourceMap;
 use compiler::trial::{self, Subject};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -26,23 +29,84 @@ pub(crate) const MAP: &str = "map.json";
 /// The extension of a manifest's name, where a plan's has `json`.
 pub(crate) const MANIFEST: &str = "manifest.json";
 
-/// Builds one program: its plan, if anything except kernels is requested, then its kernels.
+/// Builds one program, once for each combination of parameters.
 pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Failure> {
     let wanted = wanted(build)?;
-    let Some(mut input) = input(reporter, &build.elaboration, &build.file)? else {
+    let elaboration = &build.elaboration;
+    let given = settings::given(reporter, elaboration)?;
+    let Some(mut selected) = select(reporter, elaboration, &given, &build.file, Values::Several)?
+    else {
         return Ok(reporter.finish().max(Status::Errors));
     };
+    let done = if selected.sweep.varies() {
+        refuse_one_name(build, &wanted, &given, selected.sweep.len())?;
+        every(build, &wanted, &given, &mut selected, reporter)?
+    } else {
+        one(build, &wanted, &mut selected.input, reporter)?.is_some()
+    };
+    let least = if done { Status::Clean } else { Status::Errors };
+    Ok(reporter.finish().max(least))
+}
+
+/// Builds a program for each combination that no `require` refuses, until there is an error in one; returns whether there
+/// was none.
+fn every(
+    build: &Build,
+    wanted: &Wanted,
+    given: &Given,
+    selected: &mut Selected,
+    reporter: &mut Reporter,
+) -> Result<bool, Failure> {
+    let Selected { input, sweep } = selected;
+    let of_all = reporter.taken();
+    let mut gathered = sweep::Gathered::default();
+    let mut refusals = sweep::Gathered::default();
+    let mut tally = sweep::Tally::default();
+    let mut is_right = true;
+    for combination in sweep.combinations() {
+        let _one = phase("with", &combination.text);
+        input.settings = given.settings(&build.elaboration, combination.parameters.clone());
+        let made = one(build, wanted, input, reporter)?;
+        let found = reporter.taken();
+        let declared = &input.loaded.unit.programs[input.program];
+        if let Some(why) = sweep.skips(declared, &found) {
+            tally.skip(why);
+            refusals.add(&combination, found);
+            continue;
+        }
+        gathered.add(&combination, found);
+        is_right = made.is_some();
+        if !is_right {
+            break;
+        }
+        tally.taken += 1;
+    }
+    let nothing = is_right && tally.taken == 0;
+    let found = if nothing { refusals } else { gathered }.finish(true);
+    reporter.put_back(of_all.into_iter().chain(found).collect());
+    let name = &input.loaded.unit.programs[input.program].name;
+    reporter.remark(&format!("`{name}`: {}", tally.text("built")));
+    Ok(is_right && !nothing)
+}
+
+/// Builds one program for one combination of parameters: its plan, if anything except kernels is requested, then its
+/// kernels; returns the path of the first, and none if something is wrong.
+fn one(
+    build: &Build,
+    wanted: &Wanted,
+    input: &mut BuildInput,
+    reporter: &mut Reporter,
+) -> Result<Option<PathBuf>, Failure> {
+    input.proved = false;
     let mut made = Vec::new();
     let others = [&wanted.plan, &wanted.map, &wanted.manifest];
     if wanted.cuda.is_none() || others.iter().any(|kind| kind.is_some()) {
-        let Some(plan) = plan(build, &wanted, &mut input, reporter)? else {
-            return Ok(reporter.finish().max(Status::Errors));
-        };
+        let Some(plan) = plan(build, wanted, input, reporter)? else { return Ok(None) };
         made.push(plan);
     }
     if let Some(path) = &wanted.cuda {
-        let Some(source) = cuda::write(build, path.as_deref(), &mut input, reporter)? else {
-            return Ok(reporter.finish().max(Status::Errors));
+        let Some(source) = cuda::write(build, path.as_deref(), input, reporter)? else {
+            return Ok(None);
         };
         made.push(source);
     }
@@ -50,7 +114,28 @@ pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Fail
         let deps = beside("deps", given.as_deref(), first, "d")?;
         output::write_text(&deps, &makefile(&made, &reporter.sources))?;
     }
-    Ok(reporter.finish())
+    Ok(made.into_iter().next())
+}
+
+/// Refuses what gives all plans of several combinations one name.
+fn refuse_one_name(
+    build: &Build,
+    wanted: &Wanted,
+    given: &Given,
+    plans: usize,
+) -> Result<(), Failure> {
+    let one = if build.output.is_some() {
+        "`-o` names one file".to_owned()
+    } else if let Some(kind) = wanted.placed() {
+        format!("`--emit {kind}=..` names one file")
+    } else if given.names_the_plan() {
+        "`-O name=..` gives all of them one name".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Usage(format!(
+        "`-D` asks for {plans} plans, and {one}: leave it out, and each plan is named after the program and its parameters"
+    )))
 }
 
 /// Writes the plan and its map, as far as they are requested, and returns the plan's path, whether it was
@@ -65,6 +150,7 @@ fn plan(
     let lowered = input.lowered(reporter, proof, &Lowering::EXECUTOR);
     let Some(program) = lowered else { return Ok(None) };
     let plan = plan_path(build, wanted, program.program())?;
+    input.claim(&plan)?;
     let beside = |kind, wanted: &Option<Option<PathBuf>>, extension| {
         wanted.as_ref().map(|path| beside(kind, path.as_deref(), &plan, extension)).transpose()
     };
@@ -181,6 +267,8 @@ pub(crate) struct BuildInput {
     pub(crate) target: Target,
     /// Whether all checks ran and found nothing; false until the program is lowered.
     pub(crate) proved: bool,
+    /// The plans and kernels of this run, with whatever parameters.
+    pub(crate) claimed: BTreeSet<PathBuf>,
 }
 
 impl BuildInput {
@@ -237,6 +325,17 @@ impl BuildInput {
         !reporter.add_new(found)
     }
 
+    /// Takes a path for a plan or kernels, which another combination of parameters may have taken.
+    pub(crate) fn claim(&mut self, path: &Path) -> Result<(), Failure> {
+        match path == Path::new("-") || self.claimed.insert(path.to_owned()) {
+            true => Ok(()),
+            false => Err(Failure::Usage(format!(
+                "plans for different parameters would all be written to `{}`: the program's option `name` must tell them apart, or be left out",
+                path.display()
+            ))),
+        }
+    }
+
     /// The reports about a target's limits, each with the number of ranks from which on the limit is exceeded.
     fn explained(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let (unit, target, interrupt) = (&self.loaded.unit, self.target, Interrupt::default());
@@ -252,16 +351,56 @@ pub(crate) fn input(
     path: &Path,
 ) -> Result<Option<BuildInput>, Failure> {
     let given = settings::given(reporter, elaboration)?;
+    let selected = select(reporter, elaboration, &given, path, Values::One)?;
+    Ok(selected.map(|selected| selected.input))
+}
+
+/// A program, and the combinations of parameters with which it is built.
+struct Selected {
+    /// With the first combination.
+    input: BuildInput,
+    sweep: Sweep,
+}
+
+/// Reads a file; none if there were errors, which are then in `reporter`.
+fn select(
+    reporter: &mut Reporter,
+    elaboration: &Elaboration,
+    given: &Given,
+    path: &Path,
+    values: Values,
+) -> Result<Option<Selected>, Failure> {
     let Some(loaded) = load::load(reporter, elaboration, path).filter(|file| !file.broken) else {
         return Ok(None);
     };
     let program = load::the_program(&loaded.unit, elaboration, path)?;
-    let settings = settings(reporter, elaboration, &given, &loaded, program)?;
-    let target = target(elaboration);
-    Ok(Some(BuildInput { loaded, program, settings, target, proved: false }))
+    let sweep = combinations(reporter, given, &loaded, program, values)?;
+    let settings = first(elaboration, given, &sweep);
+    let (target, claimed) = (target(elaboration), BTreeSet::new());
+    let input = BuildInput { loaded, program, settings, target, proved: false, claimed };
+    Ok(Some(Selected { input, sweep }))
 }
 
-/// The settings for the elaboration of one program.
+/// The combinations of parameters for one program, all of whose names must be its own.
+fn combinations(
+    reporter: &Reporter,
+    given: &Given,
+    loaded: &Loaded,
+    program: ProgramId,
+    values: Values,
+) -> Result<Sweep, Failure> {
+    let declared = &loaded.unit.programs[program];
+    settings::check_names(&reporter.sources, given, &[declared])?;
+    sweep::sweep(&reporter.sources, given, declared, values)
+}
+
+/// The settings of the first combination.
+fn first(elaboration: &Elaboration, given: &Given, sweep: &Sweep) -> elaborate::Settings {
+    let parameters = sweep.combinations().next().map(|combination| combination.parameters);
+    given.settings(elaboration, parameters.unwrap_or_default())
+}
+
+/// The settings for the elaboration of one program, with one value for each parameter.
 pub(crate) fn settings(
     reporter: &Reporter,
     elaboration: &Elaboration,
@@ -269,11 +408,8 @@ pub(crate) fn settings(
     loaded: &Loaded,
     program: ProgramId,
 ) -> Result<elaborate::Settings, Failure> {
-    let declared = &loaded.unit.programs[program];
-    settings::check_names(&reporter.sources, given, &[declared])?;
-    let sweep = sweep::sweep(&reporter.sources, given, declared, false)?;
-    let parameters = sweep.combinations().next().map(|combination| combination.parameters);
-    Ok(given.settings(elaboration, parameters.unwrap_or_default()))
+    let sweep = combinations(reporter, given, loaded, program, Values::One)?;
+    Ok(first(elaboration, given, &sweep))
 }
 
 /// What `--emit` asks for. For each kind: nothing, or its destination, if one is given.
@@ -284,6 +420,21 @@ struct Wanted {
     map: Option<Option<PathBuf>>,
     manifest: Option<Option<PathBuf>>,
     cuda: Option<Option<PathBuf>>,
+}
+
+impl Wanted {
+    /// A kind of output that has a path, if one has.
+    fn placed(&self) -> Option<&'static str> {
+        let kinds = [
+            ("plan", &self.plan),
+            ("map", &self.map),
+            ("manifest", &self.manifest),
+            ("cuda", &self.cuda),
+            ("deps", &self.deps),
+        ];
+        let is_placed = |wanted: &Option<Option<PathBuf>>| matches!(wanted, Some(Some(_)));
+        kinds.into_iter().find(|(_, wanted)| is_placed(wanted)).map(|(kind, _)| kind)
+    }
 }
 
 fn wanted(build: &Build) -> Result<Wanted, Failure> {

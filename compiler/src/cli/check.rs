@@ -4,7 +4,7 @@ use super::args::{Check, Elaboration};
 use super::folders::FileKind;
 use super::load::{self, Loaded};
 use super::report::Reporter;
-use super::settings::{self, Given};
+use super::settings::{self, Given, Values};
 use super::{Failure, Status, build, fix, folders, sweep};
 use compiler::diagnostic::Diagnostic;
 use compiler::driver::{self, Goal, Proof};
@@ -83,12 +83,12 @@ fn one(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let elaboration = &check.elaboration;
-    let sweep = sweep::sweep(&reporter.sources, given, &unit.programs[program], true)?;
+    let sweep = sweep::sweep(&reporter.sources, given, &unit.programs[program], Values::Several)?;
     let (goal, target) = (Goal::from(check.target), build::target(elaboration));
     let proof = build::proof(elaboration, false);
     let mut gathered = sweep::Gathered::default();
     let mut refusals = sweep::Gathered::default();
-    let (mut checked, mut refused, mut impossible) = (0, 0, 0);
+    let mut tally = sweep::Tally::default();
     let mut tried = Vec::new();
     for combination in sweep.combinations() {
         let _one = sweep.varies().then(|| phase("with", &combination.text));
@@ -102,21 +102,18 @@ fn one(
             break;
         }
         if let Some(why) = sweep.skips(&unit.programs[program], &diagnostics) {
-            match why {
-                sweep::Skipped::Refused => refused += 1,
-                sweep::Skipped::Impossible => impossible += 1,
-            }
+            tally.skip(why);
             refusals.add(&combination, diagnostics);
             continue;
         }
-        checked += 1;
+        tally.taken += 1;
         if driver::has_errors(&diagnostics) || check.needless || tried.len() < MOST_RIGHT {
             tried.push(settings);
         }
         gathered.add(&combination, diagnostics);
     }
     // If nothing is left to check, nothing is shown to be correct.
-    let found = if checked == 0 { refusals } else { gathered };
+    let found = if tally.taken == 0 { refusals } else { gathered };
     let mut found = found.finish(sweep.varies());
     let look = |unit: &Unit, program: ProgramId, settings: &Settings, proof: Proof| {
         goal.check(unit, program, settings, (proof, target), interrupt).1
@@ -124,7 +121,7 @@ fn one(
     let sources = &reporter.sources;
     let subject = Subject { sources, unit, program, settings: &tried, check: &look, interrupt };
     trial::confirm(subject, &mut found);
-    let correct = checked > 0 && !driver::has_errors(&found);
+    let correct = tally.taken > 0 && !driver::has_errors(&found);
     let (more, remark) = match check.needless && correct {
         true => needless(subject),
         false => (Vec::new(), None),
@@ -136,13 +133,7 @@ fn one(
     }
     if sweep.varies() {
         let name = &unit.programs[program].name;
-        let impossible = match impossible {
-            0 => String::new(),
-            _ => format!(", {impossible} impossible"),
-        };
-        reporter.remark(&format!(
-            "`{name}`: {checked} combinations checked, {refused} refused by a `require`{impossible}"
-        ));
+        reporter.remark(&format!("`{name}`: {}", tally.text("checked")));
     }
     Ok(())
 }

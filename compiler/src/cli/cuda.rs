@@ -33,6 +33,7 @@ pub(crate) fn write(
         None => build::default_path(&kernels.program().options.name, "cu")?,
     };
     let name = file_name(&path)?;
+    input.claim(&path)?;
     let (files, reports) =
         driver::write_cuda(&kernels, input.target, &name, &reporter.sources, &reporter.interrupt);
     if reporter.is_stopped() {

@@ -111,7 +111,8 @@ fn program(
     let given = settings::given(reporter, &elaboration)?;
     let settings = build::settings(reporter, &elaboration, &given, &loaded, program)?;
     let target = Target { sms: elaboration.sms, worst: Severity::Note };
-    let mut input = BuildInput { loaded, program, settings, target, proved: false };
+    let claimed = BTreeSet::new();
+    let mut input = BuildInput { loaded, program, settings, target, proved: false, claimed };
     let lowered = input.lowered(reporter, Proof::Skipped, &Lowering::EXECUTOR);
     let Some(lowered) = lowered else { return Ok(None) };
     let map = driver::map(&lowered, &reporter.sources);

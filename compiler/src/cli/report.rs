@@ -148,6 +148,16 @@ impl Reporter {
         &self.diagnostics
     }
 
+    /// Takes out the reports so far.
+    pub(crate) fn taken(&mut self) -> Vec<Diagnostic> {
+        std::mem::take(&mut self.diagnostics)
+    }
+
+    /// Puts back reports that were taken out, with what was added to them.
+    pub(crate) fn put_back(&mut self, diagnostics: Vec<Diagnostic>) {
+        self.diagnostics.extend(diagnostics);
+    }
+
     /// Forgets all files and reports.
     pub(crate) fn start_again(&mut self) {
         self.sources = SourceMap::default();

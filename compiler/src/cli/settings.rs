@@ -9,7 +9,9 @@ use super::report::{Reporter, Shown};
 use compiler::diagnostic::{Diagnostic, nearest};
 use compiler::elaborate::Settings;
 use compiler::resolve;
-use compiler::resolve::program::{Expr, ExprKind, OptionSetting, Parameter, Program, Type};
+use compiler::resolve::program::{
+    Expr, ExprKind, OptionName, OptionSetting, Parameter, Program, Type,
+};
 use compiler::source::SourceMap;
 use compiler::syntax;
 use compiler::syntax::ast;
@@ -128,6 +130,11 @@ pub(crate) fn check_names(
 }
 
 impl Given {
+    /// Whether an option sets the plan's name.
+    pub(crate) fn names_the_plan(&self) -> bool {
+        self.options.iter().any(|option| option.name == OptionName::Name)
+    }
+
     /// The settings of one elaboration.
     pub(crate) fn settings(
         &self,
@@ -144,11 +151,20 @@ impl Given {
     }
 }
 
-/// The values that a definition gives to a program's parameter: one, or with `several` the members of a list.
+/// How many values a command takes for a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Values {
+    /// One.
+    One,
+    /// Any number, each of which is tried.
+    Several,
+}
+
+/// The values that a definition gives to a program's parameter: one, or if several are allowed the members of a list.
 pub(crate) fn values(
     definition: &Definition,
     parameter: &Parameter,
-    several: bool,
+    allowed: Values,
 ) -> Result<Vec<Value>, Failure> {
     if fits(&definition.whole, &parameter.ty) {
         return Ok(vec![Value { text: String::new(), value: definition.whole.clone() }]);
@@ -159,7 +175,7 @@ pub(crate) fn values(
     let members = definition.members.as_ref().map_err(Clone::clone)?;
     let values = [members, &definition.numbers].into_iter().find(fitting);
     let values = values.ok_or_else(|| wrong_type(definition, parameter))?;
-    if !several && values.len() > 1 {
+    if allowed == Values::One && values.len() > 1 {
         return Err(one_at_a_time(&definition.name));
     }
     Ok(values.clone())
@@ -450,7 +466,7 @@ fn wrong_type(definition: &Definition, parameter: &Parameter) -> Failure {
 }
 
 fn one_at_a_time(name: &str) -> Failure {
-    Failure::Usage(format!("`-D {name}=..`: only `check` takes several values"))
+    Failure::Usage(format!("`-D {name}=..`: only `check` and `build` take several values"))
 }
 
 fn no_values(name: &str) -> Failure {

@@ -1,4 +1,4 @@
-//! `check` with several values of a parameter: every combination is tried, and one mistake is still one report.
+//! `check` and `build` with several values of a parameter: every combination is tried, and one mistake is still one report.
 
 use super::Failure;
 use super::settings::{self, Given, Value};
@@ -31,18 +31,18 @@ pub(crate) fn sweep(
     sources: &SourceMap,
     given: &Given,
     program: &Program,
-    several: bool,
+    allowed: settings::Values,
 ) -> Result<Sweep, Failure> {
     let mut axes = Vec::new();
     for definition in &given.definitions {
         if let Some(parameter) = program.parameters.iter().find(|p| p.name == definition.name) {
-            let values = settings::values(definition, parameter, several)
+            let values = settings::values(definition, parameter, allowed)
                 .map_err(|failure| failure.and(&settings::lists(sources, &[program])))?;
             axes.push((definition.name.clone(), values));
         }
     }
     let sweep = Sweep { axes };
-    match sweep.len() {
+    match sweep.count() {
         Some(..=MAX_COMBINATIONS) => Ok(sweep),
         Some(_) | None => {
             Err(Failure::Usage(format!("more than {MAX_COMBINATIONS} combinations of values")))
@@ -51,13 +51,19 @@ pub(crate) fn sweep(
 }
 
 impl Sweep {
-    fn len(&self) -> Option<usize> {
+    /// How many combinations there are; none if that is more than a number can say.
+    fn count(&self) -> Option<usize> {
         self.axes.iter().try_fold(1_usize, |n, (_, values)| n.checked_mul(values.len()))
+    }
+
+    /// How many combinations there are.
+    pub(crate) fn len(&self) -> usize {
+        self.count().unwrap_or(0)
     }
 
     /// Whether there is more than one combination.
     pub(crate) fn varies(&self) -> bool {
-        self.len() != Some(1)
+        self.len() != 1
     }
 
     /// Whether a parameter has several values.
@@ -88,7 +94,7 @@ impl Sweep {
 
     /// All combinations, the last parameter's values varying fastest.
     pub(crate) fn combinations(&self) -> impl Iterator<Item = Combination> {
-        (0..self.len().unwrap_or(0)).map(|number| self.combination(number))
+        (0..self.len()).map(|number| self.combination(number))
     }
 
     fn combination(&self, mut number: usize) -> Combination {
@@ -114,6 +120,35 @@ pub(crate) enum Skipped {
     Refused,
     /// Its values exclude each other: `ranks_per_node` does not divide `ranks`, nodes and domains overlap, or a parameter is no rank.
     Impossible,
+}
+
+/// How many combinations there were of each kind.
+#[derive(Default)]
+pub(crate) struct Tally {
+    /// Those that were checked or built.
+    pub(crate) taken: usize,
+    refused: usize,
+    impossible: usize,
+}
+
+impl Tally {
+    /// Counts one for which there is nothing to do.
+    pub(crate) fn skip(&mut self, why: Skipped) {
+        match why {
+            Skipped::Refused => self.refused += 1,
+            Skipped::Impossible => self.impossible += 1,
+        }
+    }
+
+    /// The numbers, for people; `done` is what was done with those that were taken.
+    pub(crate) fn text(&self, done: &str) -> String {
+        let Tally { taken, refused, impossible } = self;
+        let impossible = match impossible {
+            0 => String::new(),
+            _ => format!(", {impossible} impossible"),
+        };
+        format!("{taken} combinations {done}, {refused} refused by a `require`{impossible}")
+    }
 }
 
 /// The reports of many combinations, each mistake once.

@@ -159,3 +159,45 @@ fn a_root_is_a_folder() {
         says(&run.stderr, &[&format!("cannot read `{root}`: it is not a folder")]);
     }
 }
+
+#[test]
+fn each_combination_of_parameters_becomes_a_plan() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let run = ends(folder.cclc("build a.ccl -D ranks=2..=4 --emit plan,manifest"), 0);
+    says(&run.stderr, &["`gather`: 3 combinations built, 0 refused by a `require`"]);
+    let names = ["gather", "gather_ranks_3", "gather_ranks_4"];
+    let files =
+        names.iter().flat_map(|name| [".json", ".manifest.json"].map(|end| format!("{name}{end}")));
+    assert_eq!(folder.names(), ["a.ccl".to_owned()].into_iter().chain(files).collect::<Vec<_>>());
+    let plan = folder.read("gather_ranks_3.json");
+    assert_eq!(ends(folder.cclc("build a.ccl -D ranks=3 -o -"), 0).stdout, plan);
+    ends(folder.cclc("build a.ccl -D ranks=5,6 -D twice=[false, true]"), 0);
+    assert!(folder.path("gather_ranks_6_twice_true.json").exists(), "{:?}", folder.names());
+}
+
+#[test]
+fn combinations_that_a_require_refuses_become_no_plans() {
+    let picky = GOOD.replace("    channel", "    require ranks % 2 == 0, \"even\";\n    channel");
+    let folder = Folder::with("a.ccl", &picky);
+    let run = ends(folder.cclc("build a.ccl -D ranks=3..=5"), 0);
+    says(&run.stderr, &["1 combinations built, 2 refused"]);
+    assert_eq!(folder.names(), ["a.ccl", "gather_ranks_4.json"]);
+    says(&ends(folder.cclc("build a.ccl -D ranks=3,5"), 1).stderr, &["E0302", "0 combinations"]);
+}
+
+#[test]
+fn the_first_combination_with_an_error_ends_a_build() {
+    let folder = Folder::with("a.ccl", &GOOD.replace("copy input[0]", "copy input[ranks / 3]"));
+    let run = ends(folder.cclc("build a.ccl -D ranks=2..=5"), 1);
+    says(&run.stderr, &["error[E0401]", "with ranks = 3", "1 combinations built"]);
+    assert_eq!(run.stderr.matches("error[").count(), 1, "{}", run.stderr);
+    assert_eq!(folder.names(), ["a.ccl", "gather.json"]);
+}
+
+#[test]
+fn plans_of_one_name_do_not_replace_each_other() {
+    let named = GOOD.replace("options { ", "options { name = \"one\"; ");
+    let folder = Folder::with("a.ccl", &named);
+    let run = ends(folder.cclc("build a.ccl -D ranks=2,3"), 2);
+    says(&run.stderr, &["would all be written to `one.json`", "option `name`"]);
+}
