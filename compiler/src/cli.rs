@@ -28,6 +28,7 @@ mod progress;
 mod report;
 mod run;
 mod settings;
+mod summary;
 mod sweep;
 mod timings;
 mod verify;

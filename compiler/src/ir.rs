@@ -17,6 +17,7 @@ pub mod run;
 pub mod scratch;
 pub mod sharing;
 pub mod threads;
+pub mod traffic;
 pub(crate) mod weave;
 
 mod channel;

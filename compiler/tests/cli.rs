@@ -29,6 +29,8 @@ mod plans;
 mod running;
 #[path = "cli/served.rs"]
 mod served;
+#[path = "cli/summaries.rs"]
+mod summaries;
 #[path = "cli/watch.rs"]
 mod watch;
 
@@ -46,8 +48,8 @@ fn broken() -> String {
 }
 
 #[test]
-fn a_clean_check_says_nothing() {
-    let run = ends(Folder::with("a.ccl", GOOD).cclc("check a.ccl"), 0);
+fn a_quiet_check_of_what_is_right_says_nothing() {
+    let run = ends(Folder::with("a.ccl", GOOD).cclc("check a.ccl -q"), 0);
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
 }
 
@@ -275,8 +277,8 @@ fn lints_have_levels() {
         &ends(folder.cclc("check a.ccl --deny warnings --warn w0201"), 0).stderr,
         &["warning[W0201]"],
     );
-    assert_eq!(ends(folder.cclc("check a.ccl --allow W0201"), 0).stderr, "");
-    assert_eq!(ends(folder.cclc("check a.ccl --deny warnings --allow W0201"), 0).stderr, "");
+    assert_eq!(ends(folder.cclc("check a.ccl -q --allow W0201"), 0).stderr, "");
+    assert_eq!(ends(folder.cclc("check a.ccl -q --deny warnings --allow W0201"), 0).stderr, "");
 }
 
 #[test]

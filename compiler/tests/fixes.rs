@@ -127,9 +127,12 @@ fn programs_are_mended() {
         if bless {
             fs::write(&fixed, &text).unwrap();
         }
-        let fixes = run.stderr.lines().filter(|line| line.contains(": fixed E")).count();
+        let mut lines: Vec<&str> = run.stderr.lines().collect();
+        // What is said of the program that is right now is no fix.
+        lines.retain(|line| !line.contains(": proved for "));
+        let fixes = lines.iter().filter(|line| line.contains(": fixed E")).count();
         let same = fs::read_to_string(&fixed).is_ok_and(|wanted| wanted == text);
-        if run.status != Some(0) || fixes == 0 || fixes != run.stderr.lines().count() || !same {
+        if run.status != Some(0) || fixes == 0 || fixes != lines.len() || !same {
             wrong.push(format!("{name}:\n{}{text}", run.stderr));
         }
     }
@@ -189,7 +192,9 @@ fn fixes_are_made_until_there_are_none() {
     assert_eq!(
         run.stderr,
         "a.ccl:7:9: fixed E0510: signal and wait over its channels before it; `relaxed` is enough\n\
-         a.ccl:9:69: fixed E0512: signal and wait over its channels after it\n"
+         a.ccl:9:69: fixed E0512: signal and wait over its channels after it\n\
+         `p`: proved for 2 ranks: 1 block, at most 7 of 64 operations in a block, sends its input once, \
+         the least that the promise forces\n"
     );
     assert_eq!(
         fs::read_to_string(&path).unwrap(),
@@ -203,7 +208,7 @@ fn fixes_are_made_until_there_are_none() {
     assert_eq!(entries(folder.path()).len(), 1);
     // A file without findings is not written.
     let before = fs::metadata(&path).unwrap().modified().unwrap();
-    let run = check(&folder, &["--fix".to_owned(), "a.ccl".to_owned()]);
+    let run = check(&folder, &["--fix", "-q", "a.ccl"].map(str::to_owned));
     assert_eq!((run.status, run.stderr.as_str()), (Some(0), ""));
     assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), before);
 }

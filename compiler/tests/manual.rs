@@ -259,7 +259,7 @@ impl Reader<'_> {
         fs::write(self.folder.join("block.ccl"), block.lines.join("\n") + "\n")?;
         // What every plan with packets or groups is told is not about the page.
         let quiet = "--allow N0802 --allow N0803 --allow N0804";
-        let got = self.run(&format!("cclc check block.ccl --deny warnings {quiet}"))?;
+        let got = self.run(&format!("cclc check block.ccl --quiet --deny warnings {quiet}"))?;
         if !got.is_empty() {
             self.wrong.push(got.join("\n"));
         }

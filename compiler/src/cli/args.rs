@@ -47,6 +47,9 @@ pub(crate) struct Reporting {
     /// Format of the reports on standard error
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = MessageFormat::Human, global = true)]
     pub(crate) message_format: MessageFormat,
+    /// Print reports only, and nothing about what was proved, built or fixed
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
     /// When to color reports; NO_COLOR turns `auto` off
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto, global = true)]
     pub(crate) color: When,

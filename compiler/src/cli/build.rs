@@ -327,13 +327,13 @@ impl BuildInput {
 
     /// Takes a path for a plan or kernels, which another combination of parameters may have taken.
     pub(crate) fn claim(&mut self, path: &Path) -> Result<(), Failure> {
-        match path == Path::new("-") || self.claimed.insert(path.to_owned()) {
-            true => Ok(()),
-            false => Err(Failure::Usage(format!(
-                "plans for different parameters would all be written to `{}`: the program's option `name` must tell them apart, or be left out",
-                path.display()
-            ))),
+        if path == Path::new("-") || self.claimed.insert(path.to_owned()) {
+            return Ok(());
         }
+        Err(Failure::Usage(format!(
+            "plans for different parameters would all be written to `{}`: the program's option `name` must tell them apart, or be left out",
+            path.display()
+        )))
     }
 
     /// The reports about a target's limits, each with the number of ranks from which on the limit is exceeded.

@@ -5,6 +5,7 @@ use super::folders::FileKind;
 use super::load::{self, Loaded};
 use super::report::Reporter;
 use super::settings::{self, Given, Values};
+use super::summary::{Summaries, Summary};
 use super::{Failure, Status, build, fix, folders, sweep};
 use compiler::diagnostic::Diagnostic;
 use compiler::driver::{self, Goal, Proof};
@@ -23,18 +24,22 @@ const MOST_RIGHT: usize = 16;
 
 /// Checks each file and, if requested, makes fixes and checks again.
 pub(crate) fn run(check: &Check, reporter: &mut Reporter) -> Result<Status, Failure> {
-    files(check, reporter)?;
+    let mut remarks = files(check, reporter)?;
     for _ in 0..ROUNDS {
         if !check.fix || fix::make(reporter)? == 0 {
             break;
         }
         reporter.start_again();
-        files(check, reporter)?;
+        remarks = files(check, reporter)?;
+    }
+    for remark in remarks {
+        reporter.remark(&remark);
     }
     Ok(reporter.finish())
 }
 
-fn files(check: &Check, reporter: &mut Reporter) -> Result<(), Failure> {
+/// Checks all programs of the files; returns what is said of them beside reports.
+fn files(check: &Check, reporter: &mut Reporter) -> Result<Vec<String>, Failure> {
     let elaboration = &check.elaboration;
     let given = settings::given(reporter, elaboration)?;
     let paths = folders::expanded(reporter, &check.files, FileKind::Sources);
@@ -42,13 +47,14 @@ fn files(check: &Check, reporter: &mut Reporter) -> Result<(), Failure> {
         paths.iter().filter_map(|path| load::load(reporter, elaboration, path)).collect();
     names_are_known(reporter, elaboration, &given, &loaded)?;
     let interrupt = reporter.interrupt.clone();
+    let mut remarks = Vec::new();
     for file in loaded.iter().filter(|file| !file.broken) {
         for program in load::programs(&file.unit, elaboration) {
-            one(reporter, check, &given, &file.unit, program, &interrupt)?;
+            remarks.extend(one(reporter, check, &given, &file.unit, program, &interrupt)?);
         }
     }
     reporter.is_stopped();
-    Ok(())
+    Ok(remarks)
 }
 
 /// Every `-D` and `--program` must mean something in some file; if a file is broken, it may be that one.
@@ -74,6 +80,7 @@ fn names_are_known(
     settings::check_names(&reporter.sources, given, &programs)
 }
 
+/// Checks one program; returns what is said of it beside reports.
 fn one(
     reporter: &mut Reporter,
     check: &Check,
@@ -81,7 +88,7 @@ fn one(
     unit: &Unit,
     program: ProgramId,
     interrupt: &Interrupt,
-) -> Result<(), Failure> {
+) -> Result<Vec<String>, Failure> {
     let elaboration = &check.elaboration;
     let sweep = sweep::sweep(&reporter.sources, given, &unit.programs[program], Values::Several)?;
     let (goal, target) = (Goal::from(check.target), build::target(elaboration));
@@ -90,11 +97,13 @@ fn one(
     let mut refusals = sweep::Gathered::default();
     let mut tally = sweep::Tally::default();
     let mut tried = Vec::new();
+    let is_summarized = proof != Proof::Skipped && reporter.shows_summaries();
+    let mut summaries = Summaries::default();
     for combination in sweep.combinations() {
         let _one = sweep.varies().then(|| phase("with", &combination.text));
         let settings = given.settings(elaboration, combination.parameters.clone());
         let asked = (proof, target);
-        let (_, mut diagnostics) = goal.check(unit, program, &settings, asked, interrupt);
+        let (lowered, mut diagnostics) = goal.check(unit, program, &settings, asked, interrupt);
         if goal == Goal::Executor && !sweep.varies() {
             onset::explain(unit, program, &settings, target, interrupt, &mut diagnostics);
         }
@@ -107,6 +116,10 @@ fn one(
             continue;
         }
         tally.taken += 1;
+        if is_summarized {
+            let proved = lowered.filter(|_| driver::is_proved(&diagnostics));
+            summaries.add(proved.as_ref().map(Summary::of));
+        }
         if driver::has_errors(&diagnostics) || check.needless || tried.len() < MOST_RIGHT {
             tried.push(settings);
         }
@@ -128,14 +141,24 @@ fn one(
     };
     reporter.add(found);
     reporter.add(more);
-    if let Some(remark) = remark {
-        reporter.remark(&remark);
+    let name = &unit.programs[program].name;
+    let mut remarks = Vec::from_iter(remark);
+    let summary = summaries.of_all().filter(|_| correct && !interrupt.is_set());
+    let is_plan = goal == Goal::Executor;
+    match (summary, sweep.varies()) {
+        (None, false) => {}
+        (None, true) => remarks.push(format!("`{name}`: {}", tally.text("checked"))),
+        (Some(summary), false) => {
+            let (ranks, facts) = (summary.ranks(), summary.text(is_plan, false));
+            remarks.push(format!("`{name}`: proved for {ranks}: {facts}"));
+        }
+        (Some(summary), true) => {
+            let given = sweep.given(&elaboration.define).join(", ");
+            let (tally, facts) = (tally.text("checked"), summary.text(is_plan, true));
+            remarks.push(format!("`{name}`: proved for {given}: {tally}; {facts}"));
+        }
     }
-    if sweep.varies() {
-        let name = &unit.programs[program].name;
-        reporter.remark(&format!("`{name}`: {}", tally.text("checked")));
-    }
-    Ok(())
+    Ok(remarks)
 }
 
 /// What a correct program can do without, and a remark about what was tried.

@@ -39,6 +39,7 @@ pub(crate) struct Reporter {
     levels: Levels,
     format: MessageFormat,
     colors: Colors,
+    quiet: bool,
     unreadable: bool,
     /// Whether it is reported that the time is up.
     stopped: bool,
@@ -55,6 +56,7 @@ impl Reporter {
             levels,
             format: reporting.message_format,
             colors: colors(reporting.color, &surroundings()),
+            quiet: reporting.quiet,
             unreadable: false,
             stopped: false,
         }
@@ -132,10 +134,14 @@ impl Reporter {
 
     /// Prints something that is not a report, if people are reading.
     pub(crate) fn remark(&self, text: &str) {
-        match self.format {
-            MessageFormat::Human | MessageFormat::Short | MessageFormat::Github => say(text),
-            MessageFormat::Json | MessageFormat::Sarif => {}
+        if !self.quiet && !self.is_for_machines() {
+            say(text);
         }
+    }
+
+    /// Whether anybody reads what is said of programs that are right.
+    pub(crate) fn shows_summaries(&self) -> bool {
+        self.format == MessageFormat::Human && !self.quiet
     }
 
     /// Whether the output is for machines.

@@ -66,6 +66,13 @@ impl Sweep {
         self.len() != 1
     }
 
+    /// The parameters that have several values, as they were given: `ranks=2..=16`.
+    pub(crate) fn given<'d>(&self, define: &'d [String]) -> Vec<&'d str> {
+        let varies =
+            |text: &&str| text.split_once('=').is_some_and(|(name, _)| self.varies_in(name.trim()));
+        define.iter().map(|text| text.trim()).filter(varies).collect()
+    }
+
     /// Whether a parameter has several values.
     fn varies_in(&self, name: &str) -> bool {
         self.axes.iter().any(|(axis, values)| axis == name && values.len() > 1)
@@ -147,7 +154,8 @@ impl Tally {
             0 => String::new(),
             _ => format!(", {impossible} impossible"),
         };
-        format!("{taken} combinations {done}, {refused} refused by a `require`{impossible}")
+        let plural = if *taken == 1 { "" } else { "s" };
+        format!("{taken} combination{plural} {done}, {refused} refused by a `require`{impossible}")
     }
 }
 

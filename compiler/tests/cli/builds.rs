@@ -180,7 +180,7 @@ fn combinations_that_a_require_refuses_become_no_plans() {
     let picky = GOOD.replace("    channel", "    require ranks % 2 == 0, \"even\";\n    channel");
     let folder = Folder::with("a.ccl", &picky);
     let run = ends(folder.cclc("build a.ccl -D ranks=3..=5"), 0);
-    says(&run.stderr, &["1 combinations built, 2 refused"]);
+    says(&run.stderr, &["1 combination built, 2 refused"]);
     assert_eq!(folder.names(), ["a.ccl", "gather_ranks_4.json"]);
     says(&ends(folder.cclc("build a.ccl -D ranks=3,5"), 1).stderr, &["E0302", "0 combinations"]);
 }
@@ -189,7 +189,7 @@ fn combinations_that_a_require_refuses_become_no_plans() {
 fn the_first_combination_with_an_error_ends_a_build() {
     let folder = Folder::with("a.ccl", &GOOD.replace("copy input[0]", "copy input[ranks / 3]"));
     let run = ends(folder.cclc("build a.ccl -D ranks=2..=5"), 1);
-    says(&run.stderr, &["error[E0401]", "with ranks = 3", "1 combinations built"]);
+    says(&run.stderr, &["error[E0401]", "with ranks = 3", "1 combination built"]);
     assert_eq!(run.stderr.matches("error[").count(), 1, "{}", run.stderr);
     assert_eq!(folder.names(), ["a.ccl", "gather.json"]);
 }

@@ -24,7 +24,7 @@ program careful(ranks: int = 3) {
 #[test]
 fn only_on_request() {
     let folder = Folder::with("a.ccl", CAREFUL);
-    assert_eq!(ends(folder.cclc("check a.ccl"), 0).stderr, "");
+    assert_eq!(ends(folder.cclc("check a.ccl -q"), 0).stderr, "");
     let run = ends(folder.cclc("check --needless a.ccl"), 0);
     says(
         &run.stderr,
