@@ -7,6 +7,7 @@
 //! kept as text, so that a faulty plan can still be shown.
 
 pub mod compare;
+mod foreign;
 pub mod listing;
 pub mod manifest;
 pub mod map;
@@ -289,6 +290,9 @@ pub fn parse(file: FileId, text: &str) -> Result<Plan<'_>, Box<Diagnostic>> {
     let json = text.strip_prefix('\u{feff}').unwrap_or(text);
     let skipped = (text.len() - json.len()) as u32;
     serde_json::from_str(json).map(|Object(plan)| plan).map_err(|error| {
+        if let Some(report) = foreign::recognized(file, text) {
+            return Box::new(report);
+        }
         let span = error_span(file, json, &error);
         let span = Span { start: span.start + skipped, end: span.end + skipped, ..span };
         Box::new(malformed(span, &error))

@@ -15,6 +15,8 @@ mod folders;
 #[cfg(unix)]
 #[path = "cli/endless.rs"]
 mod endless;
+#[path = "cli/foreign.rs"]
+mod foreign;
 #[path = "cli/hostile.rs"]
 mod hostile;
 #[path = "cli/kernels.rs"]

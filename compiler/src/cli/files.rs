@@ -31,20 +31,21 @@ pub(crate) fn open(
     Ok(sources.add(name(path), text))
 }
 
-/// The same for a source file; a file that is a plan by its name is not read.
+/// The same for a source file; a file that is a plan, or XML, by its name is not read.
 pub(crate) fn source(
     sources: &mut SourceMap,
     path: &Path,
     most: u64,
     interrupt: &Interrupt,
 ) -> Result<FileId, String> {
-    match ends_in(path, "json") {
-        true => {
-            Err("a source file is expected here; this is a plan, which `cclc verify` checks"
-                .to_owned())
-        }
-        false => open(sources, path, most, interrupt),
-    }
+    let other = if ends_in(path, "json") {
+        "this is a plan, which `cclc verify` checks"
+    } else if ends_in(path, "xml") {
+        "this is XML, as MSCCL's algorithms are; write the algorithm as a .ccl program"
+    } else {
+        return open(sources, path, most, interrupt);
+    };
+    Err(format!("a source file is expected here; {other}"))
 }
 
 /// The same for a plan; a file that is a source file by its name is not read.
