@@ -25,6 +25,8 @@ mod kernels;
 mod meant;
 #[path = "cli/needless.rs"]
 mod needless;
+#[path = "cli/plan_warnings.rs"]
+mod plan_warnings;
 #[path = "cli/plans.rs"]
 mod plans;
 #[path = "cli/run.rs"]

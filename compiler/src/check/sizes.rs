@@ -111,12 +111,18 @@ fn report(program: &Program, (first, second): (&Use, &Use), unit: u64) -> Diagno
         .label(label(second))
         .and(at(first), label(first))
         .note("when the size of the message changes, every chunk of scratch is elsewhere; launches of one size are in order");
+    let doubled = first.packet && !first.write && !program.options.double_scratch;
     if is_in_plan(program, second) {
+        // Whoever reads this has MSCCL++'s DSL, or a file, whose keys have the same names.
+        let report = if !mixed && doubled {
+            report.help("make the plan with `use_double_scratch_buffer=True`")
+        } else {
+            report
+        };
         return report.help(
-            "give the messages of all launches one size, or synchronize the ranks whenever it changes",
+            "give all launches one size (`min_message_size` and `max_message_size` then are that size), or synchronize the ranks whenever it changes",
         );
     }
-    let doubled = first.packet && !first.write && !program.options.double_scratch;
     let way = match (mixed, doubled) {
         (true, _) => "use scratch for packets only, or for plain chunks only".to_owned(),
         (false, true) => "set `double_scratch = true`".to_owned(),

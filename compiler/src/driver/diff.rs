@@ -71,7 +71,7 @@ pub fn diff(
     // The listing says nothing about plans that the loader refuses.
     let told_of = !one.lines().any(|line| line.starts_with("REJECT"));
     let parted = decompile::difference(&one, &other);
-    let verdict = |side: &Side<'_>| errors(side, target, interrupt);
+    let verdict = |side: &Side<'_>| found(side, Severity::Error, target, interrupt);
     let meets = [meetings(&a), meetings(&b)];
     let alike = told_of && parted.is_none() && sizes(&a) == sizes(&b) && shapes(&a) == shapes(&b);
     // Where the threads of a block meet is not a difference, and neither are sizes that a plan claims to serve and does
@@ -98,10 +98,13 @@ pub fn diff(
         Some(what) => format!("the plans differ in {what}"),
         None => "the plans differ in where the threads of a block synchronize".to_owned(),
     };
-    let proved = |which: &str, side: &Side<'_>| match errors(side, target, interrupt).as_slice() {
-        [] => format!("the checks find nothing wrong with the {which} plan"),
-        codes => format!("the checks find {} in the {which} plan", codes.join(", ")),
-    };
+    let proved =
+        |which: &str, side: &Side<'_>| match found(side, Severity::Warning, target, interrupt)
+            .as_slice()
+        {
+            [] => format!("the checks find nothing wrong with the {which} plan"),
+            codes => format!("the checks find {} in the {which} plan", codes.join(", ")),
+        };
     let mut head = Diagnostic::without_place(Code::E0908, message)
         .note(outputs(&a, &b))
         .note(proved("first", left))
@@ -144,11 +147,16 @@ fn differing(things: usize, lists: usize) -> Option<String> {
     }
 }
 
-/// The codes of the errors that the checks find.
-fn errors(side: &Side<'_>, target: Target, interrupt: &Interrupt) -> Vec<&'static str> {
+/// The codes of what the checks find, if it is of this severity or worse.
+fn found(
+    side: &Side<'_>,
+    least: Severity,
+    target: Target,
+    interrupt: &Interrupt,
+) -> Vec<&'static str> {
     let found = verify(side.file, side.text, &side.known, target, interrupt);
-    let errors = found.iter().filter(|report| report.severity == Severity::Error);
-    let mut codes: Vec<&str> = errors.map(|report| report.code.id()).collect();
+    let severe = found.iter().filter(|report| report.severity >= least);
+    let mut codes: Vec<&str> = severe.map(|report| report.code.id()).collect();
     codes.dedup();
     codes
 }
