@@ -20,6 +20,7 @@ use compiler::driver::{self, Lowered, Proof, Target};
 use compiler::elaborate::{self, Settings};
 use compiler::interrupt::Interrupt;
 use compiler::ir::run::{self, Outcome, Value};
+use compiler::ir::traffic::traffic;
 use compiler::optimize::{self, Stage};
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::{FileId, SourceMap};
@@ -89,6 +90,24 @@ fn compiling_twice_gives_the_same_bytes() {
         compiled += first.len();
     }
     assert!(compiled > 20, "only {compiled} programs could be compiled");
+}
+
+#[test]
+fn no_proved_program_moves_less_than_its_promise_forces() {
+    let mut compared = 0;
+    for text in texts() {
+        let (_, unit, sound) = load(&text.name, &text.text);
+        for program in unit.programs.ids().filter(|_| sound) {
+            let (lowered, reports) = lower(&unit, program, MAX_COMPARED, Proof::Needed);
+            let proved = lowered.filter(|_| driver::is_proved(&reports));
+            let Some(traffic) = proved.and_then(|proved| traffic(proved.program())) else {
+                continue;
+            };
+            assert!(traffic.moved >= traffic.least, "{}: {traffic:?}", text.name);
+            compared += 1;
+        }
+    }
+    assert!(compared > 100, "only {compared} programs could be compared");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! How much a program moves between ranks, and how much its promise forces out of them.
 //!
 //! In: a program that keeps its promise. Out: the chunks that it moves from one rank's memory to another's, and a number
-//! of chunks below which no program gets that keeps this promise ([`least`] says why).
+//! of chunks below which no program gets that keeps this promise (`least` says why).
 //!
 //! Multimem groups are left out: what a switch combines or copies on the way is not counted by ranks.
 
