@@ -353,13 +353,16 @@ impl Reader<'_> {
 fn every_picture_is_made_by_a_page(root: &Path) -> Result<(), Failed> {
     let text: String = entries(&root.join("docs"))
         .into_iter()
+        .chain([root.join("README.md")])
         .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
         .map(|path| fs::read_to_string(path).unwrap())
         .collect();
     for picture in entries(&root.join("docs/pictures")) {
         let name = picture.file_name().unwrap().to_str().unwrap();
         let drawn = text.contains(&format!("-o {name}"));
-        let shown = text.contains(&format!("](pictures/{name})"));
+        let shown = ["](pictures/", "](docs/pictures/"]
+            .iter()
+            .any(|before| text.contains(&format!("{before}{name})")));
         if !drawn || !shown {
             return Err(format!("docs/pictures/{name}: drawn {drawn}, shown {shown}").into());
         }
