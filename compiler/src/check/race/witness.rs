@@ -8,6 +8,7 @@ use super::acts::Touch;
 use super::machine::{Conflict, Kind};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::witness::{Access, Cells, Finding, Race, Turn, Witness};
+use crate::ir;
 use crate::ir::run::Grain;
 use std::ops::Range;
 
@@ -130,8 +131,14 @@ fn heard_late(
         ),
         _ => String::new(),
     };
-    report.helps = vec![if graph.at(first) == graph.at(second) && first.agent != second.agent {
-        // Every rank does both: if each waited until its chunk had been read, none would begin.
+    let read = if conflict.first.write { second } else { first };
+    let is_exchange = graph.program.collective.in_place
+        && buffer != ir::Buffer::Scratch
+        && graph.at(first) == graph.at(second)
+        && graph.rank(read.agent) == conflict.place.rank
+        && first.agent != second.agent;
+    report.helps = vec![if is_exchange {
+        // Every rank does both: if each waited until its own chunk had been read, none would begin.
         let name = names::chunk(graph.program, chunk.0, chunk.1, chunk.2);
         format!(
             "ranks exchange these chunks: `put` them into scratch, and copy what arrived to {name} once it has been sent"
