@@ -5,6 +5,7 @@
 //! whatever could be resolved. Nothing is elaborated.
 #![expect(clippy::wildcard_enum_match_arm, reason = "only few of the many token kinds matter here")]
 
+mod directive;
 mod imports;
 mod items;
 mod library;
@@ -15,10 +16,12 @@ mod scope;
 use crate::analysis::Analysis;
 use crate::features::{plain, signature};
 use compiler::resolve::import::Wanted;
-use compiler::source::FileId;
+use compiler::source::{FileId, LINE_ENDS};
 use compiler::syntax::token::{Class, Kind, Token, tokens};
 use items::{field, kind_words, name, operation, snippet};
-use lsp_types::{CompletionItem, CompletionItemKind, Documentation, MarkupContent};
+use lsp_types::{
+    CompletionItem, CompletionItemKind, Documentation, InsertTextFormat, MarkupContent,
+};
 use scope::{Level, Link, Scope};
 
 /// The completions at an offset.
@@ -29,13 +32,15 @@ pub fn completions(analysis: &Analysis<'_>, offset: u32) -> Vec<CompletionItem> 
     let at = offset - part.start;
     let mut cut = tokens(FileId(0), &text);
     let is_doc = |token: &Token<'_>| matches!(token.kind, Kind::Doc | Kind::InnerDoc);
-    let docs = cut.tokens.iter().filter(|token| is_doc(token)).map(|token| token.span);
-    let mut comments = docs.chain(cut.comments.iter().map(|comment| comment.span));
-    if comments.any(|comment| comment.start < at && at <= comment.end) {
-        return Vec::new();
+    let docs = cut.tokens.iter().filter(|token| is_doc(token));
+    if docs.chain(&cut.comments).any(|comment| goes_on(comment, &text, at)) {
+        return directive::settings(&text, &analysis.parsed(part).file, at);
     }
     cut.tokens.retain(|token| !is_doc(token));
-    if let Some(string) = cut.tokens.iter().position(|token| is_within(token, at)) {
+    if is_in_other_comment(&cut.tokens, &text, at) {
+        return Vec::new();
+    }
+    if let Some(string) = cut.tokens.iter().position(|token| is_within(token, &text, at)) {
         return in_string(analysis, &cut.tokens, string, at, offset);
     }
     let is_word = |token: &Token<'_>| token.kind.class() != Class::Mark || token.kind == Kind::Int;
@@ -48,10 +53,11 @@ pub fn completions(analysis: &Analysis<'_>, offset: u32) -> Vec<CompletionItem> 
 /// The same items for a client that does not support snippets.
 #[must_use]
 pub fn plain(items: Vec<CompletionItem>) -> Vec<CompletionItem> {
-    let plain = |item: CompletionItem| CompletionItem {
-        insert_text: None,
-        insert_text_format: None,
-        ..item
+    let plain = |item: CompletionItem| match item.insert_text_format {
+        Some(InsertTextFormat::SNIPPET) => {
+            CompletionItem { insert_text: None, insert_text_format: None, ..item }
+        }
+        Some(_) | None => item,
     };
     items.into_iter().map(plain).collect()
 }
@@ -68,15 +74,36 @@ pub fn unmarked(mut items: Vec<CompletionItem>) -> Vec<CompletionItem> {
     items
 }
 
+/// Whether a token that reaches to the end of its line, blanks included, reaches to an offset.
+fn goes_on(token: &Token<'_>, text: &str, at: u32) -> bool {
+    let until = text.get(token.span.start as usize..at as usize);
+    token.span.start < at && until.is_some_and(|until| !until.contains(LINE_ENDS))
+}
+
+/// Whether an offset is in a comment of another language, which may not have ended yet.
+fn is_in_other_comment(tokens: &[Token<'_>], text: &str, at: u32) -> bool {
+    let begins = |pair: &[Token<'_>]| match pair {
+        [slash, star] => slash.text == "/" && star.text == "*" && slash.span.end == star.span.start,
+        _ => false,
+    };
+    let before = tokens.partition_point(|token| token.span.end <= at);
+    let before = tokens.get(..before).unwrap_or_default();
+    let end = before.last().map_or(0, |token| token.span.end);
+    // One that ends is no token, so that it lies between two; of one that does not end, the marks are tokens.
+    let gap = text.get(end as usize..).unwrap_or_default();
+    let ended = gap.find("/*").and_then(|from| Some((from, gap.get(from..)?.find("*/")? + from)));
+    before.windows(2).any(begins)
+        || ended.is_some_and(|(from, to)| (from + 1..=to + 1).contains(&((at - end) as usize)))
+}
+
 /// Whether an offset is between the quotes of a string, or after the only quote of an unterminated one.
-fn is_within(token: &Token<'_>, at: u32) -> bool {
+fn is_within(token: &Token<'_>, text: &str, at: u32) -> bool {
     let inner = token.text.get(1..).unwrap_or_default();
     let slashes =
         inner.trim_end_matches('"').bytes().rev().take_while(|byte| *byte == b'\\').count();
     let closed = inner.ends_with('"') && slashes % 2 == 0;
-    token.kind == Kind::Str
-        && token.span.start < at
-        && (at < token.span.end || at == token.span.end && !closed)
+    let within = token.span.start < at && at < token.span.end;
+    token.kind == Kind::Str && (within || !closed && goes_on(token, text, at))
 }
 
 /// Completions for the path of an import; other strings have none.
