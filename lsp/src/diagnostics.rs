@@ -20,7 +20,9 @@ use compiler::interrupt::Interrupt;
 use compiler::ir;
 use compiler::onset;
 use compiler::resolve::program::{ProgramId, Unit};
+use compiler::resolve::usage;
 use compiler::source::{Place, SourceMap, Span};
+use compiler::syntax::ast;
 use compiler::trial::{self, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -111,10 +113,12 @@ pub fn types(database: &Database, document: Document) -> Findings {
         let semantics = Semantics::new(database, part.declaration);
         let own = resolved.reports.iter().filter(|report| own(&semantics, report));
         let counts = |report: &&Diagnostic| {
-            (!found.doubtful || report.severity == Severity::Error)
-                && (report.code != Code::W0201 || !names_one_of(&resolved, report, &mentioned))
+            (!found.doubtful || report.severity == Severity::Error) && report.code != Code::W0201
         };
         found.findings.extend(own.filter(counts).filter_map(|report| semantic(&semantics, report)));
+        if !found.doubtful {
+            found.findings.extend(unused_imports(database, *part, &semantics, &mentioned));
+        }
     }
     if !found.doubtful {
         found.findings.extend(parts.iter().flat_map(|part| complained(database, *part)));
@@ -297,12 +301,39 @@ fn own(semantics: &Semantics<'_>, report: &Diagnostic) -> bool {
     }
 }
 
-/// Whether the name that a report is about is one of `names`.
-fn names_one_of(resolved: &Resolved, report: &Diagnostic, names: &BTreeSet<String>) -> bool {
-    match report.primary.as_ref().map(|label| label.place) {
-        Some(Place::Source(span)) => names.contains(resolved.sources.slice(span)),
-        Some(Place::Plan(_)) | None => false,
+/// The imports of a declaration that nothing in the file mentions. In the excerpt, which has only what the declaration
+/// needs, all names of an import are unused; which of them are removed together only the file can tell.
+fn unused_imports(
+    database: &Database,
+    part: Part<'_>,
+    semantics: &Semantics<'_>,
+    mentioned: &BTreeSet<String>,
+) -> Vec<Finding> {
+    let Resolved { reports, .. } = &*semantics.resolved;
+    let unused: BTreeSet<Place> = (reports.iter())
+        .filter(|report| report.code == Code::W0201)
+        .filter_map(|report| report.primary.as_ref().map(|label| label.place))
+        .collect();
+    if unused.is_empty() {
+        return Vec::new();
     }
+    let (text, parsed) =
+        (part.declaration.text(database), database::parsed(database, part.declaration));
+    let name = part.declaration.document(database).name(database);
+    let place = |span: Span| here(&name, part.start, &(span.start..span.end));
+    let mut found = Vec::new();
+    for item in &parsed.file.items {
+        let ast::ItemKind::Use(import) = &item.kind else { continue };
+        let is_unused = |name: &ast::UseName| {
+            let here = name.known_as();
+            !mentioned.contains(&here.text)
+                && unused.contains(&Place::Source(semantics.place(here.span)))
+        };
+        let unused: Vec<bool> = import.names.iter().map(is_unused).collect();
+        let reports = usage::unused_imports(item, import, &unused, &text);
+        found.extend(reports.iter().filter_map(|report| finding(report, &place, &place)));
+    }
+    found
 }
 
 fn semantic(semantics: &Semantics<'_>, report: &Diagnostic) -> Option<Finding> {

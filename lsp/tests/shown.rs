@@ -6,7 +6,12 @@
 mod client;
 
 use client::{Client, accepting_edits};
+use compiler::diagnostic::Edit;
+use compiler::source::SourceMap;
+use compiler::{driver, repair};
+use lsp_types::Range;
 use serde_json::{Value, json};
+use server::text::{Encoding, Lines};
 
 const URI: &str = "untitled:Untitled-1";
 
@@ -60,6 +65,71 @@ fn what_is_unused_is_taken_out_with_its_line_and_nothing_else() {
     let short: Vec<(&str, &str)> =
         all.iter().map(|(code, edits)| (*code, edits.as_str())).collect();
     assert_eq!(short, expected);
+    client.finish();
+}
+
+/// Imports of which `handshake` is used and the others are not.
+const IMPORTS: &[&str] = &[
+    "use std::patterns::{handshake, meet};",
+    "use std::patterns::{meet, handshake};",
+    "use std::patterns::{meet, handshake, share,};",
+    "use std::patterns::{ring_next, ring_previous, handshake};",
+    "use std::patterns::{handshake, ring_next as next, share as part};",
+    "use std::patterns::{ring_next as next, handshake};",
+    "use std::patterns::{meet as handshake, handshake as meet};",
+    "use std::patterns::{ // All.\n    meet, // One.\n    // Two.\n    handshake, // Three.\n};",
+    "use std::patterns::{\n    handshake,\n    // Two.\n    meet,\n};",
+    "use std::patterns::{\n    handshake\n    , meet // Two.\n};",
+    "use std::patterns::handshake;\nuse std::math::{\n    gcd,\n    // Why.\n    power,\n}; // Last.",
+    "use std::patterns::handshake;\nuse std::patterns::meet;",
+    "use std::patterns::handshake;\nuse std::patterns::meet as handshakes;",
+    "use std::patterns::handshake;\nuse  std :: math :: gcd ;  // Why.",
+    "use std::patterns::meet; use std::patterns::handshake;",
+    "use std::patterns::handshake; use std::patterns::meet;",
+    "// First.\nuse std::math::{gcd, power};\n\nuse std::patterns::handshake;",
+];
+
+/// What the compiler finds in a text: the edit and the message of each unused import.
+fn unused_imports(text: &str) -> Vec<(Vec<Edit>, String)> {
+    let mut sources = SourceMap::default();
+    let main = sources.add("main.ccl", text);
+    let (_, reports) = driver::load(main, &mut sources, &mut |_| Err("no file".to_owned()));
+    assert!(!driver::has_errors(&reports), "{text}: {reports:#?}");
+    let unused = reports.into_iter().filter(|report| report.code.id() == "W0201");
+    unused.map(|report| (report.fix.unwrap().edits, report.message)).collect()
+}
+
+#[test]
+fn an_import_is_removed_as_the_compiler_removes_it() {
+    let mut client = Client::new(None, accepting_edits());
+    for import in IMPORTS {
+        let text = format!(
+            "use std::collectives::unchecked;\n{import}\n\nprogram p(ranks: int = 2) {{\n    \
+             collective unchecked(ranks, outputs = ranks);\n    channel c[p in peers] = memory(p);\n    \
+             block main {{ handshake(c); }}\n}}\n"
+        );
+        client.open(URI, &text);
+        let found = client.settled(URI, 1);
+        let found: Vec<&Value> = found.iter().filter(|one| one["code"] == "W0201").collect();
+        let expected = unused_imports(&text);
+        assert_eq!(found.len(), expected.len(), "{import}: {found:#?}");
+        assert!(!expected.is_empty(), "{import}");
+        let lines = Lines::new(text.as_str().into(), Encoding::Utf16);
+        for (report, (edits, message)) in found.into_iter().zip(&expected) {
+            let place = |edit: &Edit| {
+                let Range { start, end } = lines.range(edit.span.start..edit.span.end);
+                let (start, end) = ((start.line, start.character), (end.line, end.character));
+                format!("{}:{}-{}:{} {}", start.0, start.1, end.0, end.1, edit.text)
+            };
+            let places: Vec<String> = edits.iter().map(place).collect();
+            assert_eq!(mended(&mut client, report), places, "{import}: {message}");
+            let left = repair::apply(&text, edits).unwrap();
+            let rest = unused_imports(&left);
+            assert!(rest.iter().all(|(_, other)| other != message), "{import}: {left}");
+        }
+        client.notify("textDocument/didClose", json!({"textDocument": {"uri": URI}}));
+        client.settled_silently();
+    }
     client.finish();
 }
 

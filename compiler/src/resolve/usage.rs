@@ -9,7 +9,7 @@ use super::body::{Body, Bound, Known};
 use super::family::{Declaration, Families};
 use super::program::ChannelFamilyId;
 use crate::diagnostic::{Code, Diagnostic, Edit};
-use crate::source::{LINE_ENDS, Span, line_ends, next_line};
+use crate::source::{LINE_ENDS, Span, next_line};
 use crate::syntax::ast;
 use std::collections::BTreeSet;
 
@@ -104,9 +104,10 @@ fn removal(statement: Span, text: &str) -> Edit {
     Edit { span, text: String::new() }
 }
 
-/// The names of an import that nothing uses; `unused` says so for each name. The edit is a guess, since the mistake may
-/// be a missing use.
-pub(super) fn unused_imports(
+/// Reports the names of an import that nothing uses; `unused` says so for each name, and `text` is the one that the
+/// import's spans are in. The edit is a guess, since the mistake may be a missing use.
+#[must_use]
+pub fn unused_imports(
     item: &ast::Item,
     import: &ast::Use,
     unused: &[bool],
@@ -118,35 +119,29 @@ pub(super) fn unused_imports(
         let here = name.known_as();
         let message = format!("the import `{}` is never used", here.text);
         let report = Diagnostic::new(Code::W0201, here.span, message);
-        match if all { whole_line(item, text) } else { with_comma(&import.names, index) } {
-            Some(span) => report.guess(
-                format!("remove the import `{}`", here.text),
-                vec![Edit { span, text: String::new() }],
-            ),
+        let edit = if all { whole_import(item, text) } else { one_import(&import.names, index) };
+        match edit {
+            Some(edit) => report.guess(format!("remove the import `{}`", here.text), vec![edit]),
             None => report,
         }
     });
     found.collect()
 }
 
-/// An import with its line if nothing else follows on it; none if it has documentation or attributes.
-fn whole_line(item: &ast::Item, text: &str) -> Option<Span> {
-    if !item.docs.is_empty() || !item.attributes.is_empty() {
-        return None;
-    }
-    let behind = text.get(item.span.end as usize..).unwrap_or_default();
-    let line = behind.get(..line_ends(behind).next().unwrap_or(behind.len()));
-    let line = line.filter(|rest| rest.trim().is_empty());
-    Some(Span { end: item.span.end + line.map_or(0, str::len) as u32, ..item.span })
+/// Removes a whole import; none if it has documentation or attributes.
+fn whole_import(item: &ast::Item, text: &str) -> Option<Edit> {
+    let bare = item.docs.is_empty() && item.attributes.is_empty();
+    bare.then(|| removal(item.span, text))
 }
 
-/// One of several names, with the comma before it or, for the first name, after it.
-fn with_comma(names: &[ast::UseName], index: usize) -> Option<Span> {
+/// Removes one of several names, with the comma before it or, for the first name, after it.
+fn one_import(names: &[ast::UseName], index: usize) -> Option<Edit> {
     let (own, end) = (extent(names.get(index)?), |at: usize| Some(extent(names.get(at)?)));
-    match index.checked_sub(1) {
-        Some(before) => Some(Span { start: end(before)?.end, ..own }),
-        None => Some(Span { end: end(1)?.start, ..own }),
-    }
+    let span = match index.checked_sub(1) {
+        Some(before) => Span { start: end(before)?.end, ..own },
+        None => Span { end: end(1)?.start, ..own },
+    };
+    Some(Edit { span, text: String::new() })
 }
 
 /// The span of a name and its alias.
