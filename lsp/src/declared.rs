@@ -4,11 +4,14 @@
 //! stands for, a line that introduces it, and its documentation.
 
 use crate::analysis::{Analysis, Semantics, Spot};
-use crate::database::{self, Db as _, Parsed, Resolved};
+use crate::database::{self, Database, Db as _, Parsed, Resolved};
+use crate::excerpt;
+use compiler::resolve::index;
 use compiler::resolve::program::{Constant, Frame, Parameter, Program, Type, Unit};
 use compiler::source::{FileId, Span};
 use compiler::syntax;
 use compiler::syntax::ast::{self, Doc, ItemKind, Name, ProgramItemKind, StmtKind};
+use compiler::syntax::token::{Kind, tokens};
 use compiler::table::Id as _;
 
 /// What a name stands for.
@@ -204,6 +207,81 @@ fn in_other(analysis: &Analysis<'_>, spot: &Spot) -> Option<String> {
     let part = parts.iter().rfind(|part| part.start <= spot.start)?;
     let parsed: std::sync::Arc<Parsed> = database::parsed(analysis.database, part.declaration);
     documented(&parsed.file, spot.start - part.start)
+}
+
+/// How a declaration at the top of a file begins, and its documentation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heading {
+    /// The line up to its body or value; a constant's value is part of it.
+    pub text: String,
+    /// Its documentation.
+    pub documentation: Option<String>,
+}
+
+/// The longest value of a constant in a [`Heading`], in characters.
+const LONGEST_VALUE: usize = 60;
+
+/// The heading of what a file declares by a name, programs aside; none if it declares no such name.
+#[must_use]
+pub fn heading(database: &Database, file: &str, name: &str) -> Option<Heading> {
+    let directory = database::directory(database, database.document(file));
+    let positions = directory.declaring.get(name)?.iter();
+    let mut declarations = positions.filter_map(|position| directory.declarations.get(*position));
+    declarations.find_map(|declaration| {
+        let parsed = database::parsed(database, *declaration);
+        let entries = index(&parsed.file).entries;
+        let entry = entries.into_iter().find(|entry| entry.name == name)?;
+        let item = parsed.file.items.get(entry.item)?;
+        let text = declaration.text(database);
+        let text = text.get(item.span.start as usize..body(item) as usize)?;
+        Some(Heading { text: beginning(text), documentation: text_of(&item.docs) })
+    })
+}
+
+/// The offset at which the body of a declaration has begun.
+fn body(item: &ast::Item) -> u32 {
+    match &item.kind {
+        ItemKind::Function(row) => row.body.span.start,
+        ItemKind::Procedure(row) => row.body.span.start,
+        ItemKind::Collective(row) => row.items.first().map_or(item.span.end, |row| row.span.start),
+        ItemKind::Use(_) | ItemKind::Let(_) | ItemKind::Program(_) => item.span.end,
+    }
+}
+
+/// A declaration on one line, without its body.
+fn beginning(declaration: &str) -> String {
+    let all = tokens(FileId(0), declaration).tokens;
+    let mut depth = 0_usize;
+    let end = all.iter().position(|token| {
+        let ends = matches!(token.kind, Kind::LeftBrace | Kind::Equal | Kind::Semicolon);
+        depth += usize::from(token.kind.is_opener());
+        depth = depth.saturating_sub(usize::from(token.kind.is_closer()));
+        ends && depth <= usize::from(token.kind.is_opener())
+    });
+    let (head, rest) = all.split_at(end.unwrap_or(all.len()));
+    let text = excerpt::line(head);
+    if head.first().is_none_or(|first| first.kind != Kind::Let) {
+        return text;
+    }
+    let value = excerpt::line(rest);
+    let value = value.trim_end_matches(';');
+    if value.chars().count() > LONGEST_VALUE { text + " = .." } else { format!("{text} {value}") }
+}
+
+/// The documentation of what the top level of a declaration's program declares by a name.
+#[must_use]
+pub fn documentation_inside(file: &ast::File, name: &str) -> Option<String> {
+    let programs = file.items.iter().filter_map(|item| match &item.kind {
+        ItemKind::Program(program) => Some(program),
+        ItemKind::Use(_)
+        | ItemKind::Let(_)
+        | ItemKind::Function(_)
+        | ItemKind::Procedure(_)
+        | ItemKind::Collective(_) => None,
+    });
+    let mut items = programs.flat_map(|program| &program.items);
+    let item = items.find(|item| named(&item.kind).is_some_and(|one| one.text == name))?;
+    text_of(&item.docs)
 }
 
 /// The documentation of a file.

@@ -8,7 +8,7 @@
 use compiler::resolve::index::{self, EntryKind};
 use compiler::source::FileId;
 use compiler::syntax::ast;
-use compiler::syntax::token::{Kind, tokens};
+use compiler::syntax::token::{Kind, Token, tokens};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -91,14 +91,31 @@ pub fn canon(declaration: &str) -> Canon {
     Canon { text: text.into(), tokens: places }
 }
 
+/// Tokens on one line, with blanks where authors write them.
+#[must_use]
+pub fn line(tokens: &[Token<'_>]) -> String {
+    let mut text = String::new();
+    let mut before = None;
+    for token in tokens {
+        if before.is_some_and(|before| !touch(before, token.kind)) {
+            text.push(' ');
+        }
+        before = Some(token.kind);
+        text.push_str(token.text);
+    }
+    text
+}
+
 /// Whether no blank is written between two tokens. Used only for tokens that stay separate without one.
 fn touch(first: Kind, second: Kind) -> bool {
     let joins = |kind: Kind| matches!(kind.text(), "." | "::" | ".." | "..=" | "..+");
     let opens = |kind: Kind| matches!(kind, Kind::LeftBracket | Kind::LeftParen);
     let follows = |kind: Kind| matches!(kind.text(), "]" | ")" | "," | ";" | ":");
     let value = first.is_name() || first == Kind::Int || matches!(first.text(), "]" | ")");
+    let is_type = |kind: Kind| matches!(kind, Kind::Channel | Kind::Semaphore | Kind::Block);
     follows(second)
         || opens(first)
+        || is_type(first) && second == Kind::LeftBracket
         || value && (second == Kind::LeftBracket || joins(second))
         || first.is_name() && second == Kind::LeftParen
         || joins(first) && (second.is_name() || second == Kind::Int)

@@ -372,13 +372,21 @@ impl LanguageServer for Ccl {
         &self,
         params: lsp::CompletionParams,
     ) -> Result<Option<lsp::CompletionResponse>> {
-        let can = self.abilities();
+        let support = self.abilities().completions;
         self.place(params.text_document_position, move |snapshot, url, position| {
             let analysis = snapshot.analysis(url);
             let items = completion::completions(&analysis, analysis.lines.offset(position));
-            let items = if can.snippets { items } else { completion::plain(items) };
-            let items = if can.markdown.completions { items } else { completion::unmarked(items) };
-            Some(lsp::CompletionResponse::Array(items))
+            Some(lsp::CompletionResponse::Array(support.suit(items)))
+        })
+        .await
+    }
+
+    async fn completion_resolve(&self, item: lsp::CompletionItem) -> Result<lsp::CompletionItem> {
+        let support = self.abilities().completions;
+        self.ask(None, move |snapshot, _| {
+            let mut item = completion::resolved(&snapshot.database, item.clone());
+            support.suit_documentation(&mut item);
+            item
         })
         .await
     }

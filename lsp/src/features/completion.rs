@@ -7,71 +7,57 @@
 
 mod directive;
 mod imports;
+mod insertion;
 mod items;
 mod library;
+mod named;
 mod procedures;
 mod receiver;
 mod scope;
+mod support;
+mod wanted;
 
 use crate::analysis::Analysis;
-use crate::features::{plain, signature};
-use compiler::resolve::import::Wanted;
+use crate::features::signature;
+use compiler::resolve::import;
 use compiler::source::{FileId, LINE_ENDS};
 use compiler::syntax::token::{Class, Kind, Token, tokens};
+use insertion::{Word, inserted, is_of_name};
 use items::{field, kind_words, name, operation, snippet};
-use lsp_types::{
-    CompletionItem, CompletionItemKind, Documentation, InsertTextFormat, MarkupContent,
-};
+use lsp_types::{CompletionItem, CompletionItemKind};
+pub use named::resolved;
 use scope::{Level, Link, Scope};
+pub use support::Support;
+use wanted::{Wanted, builtin_result, int, result};
 
-/// The completions at an offset.
+/// The completions at an offset, the most likely first.
 #[must_use]
 pub fn completions(analysis: &Analysis<'_>, offset: u32) -> Vec<CompletionItem> {
-    let Some(part) = analysis.part_at(offset) else { return items::declarations() };
+    let word = Word::around(analysis.text(), offset, is_of_name);
+    let Some(part) = analysis.part_at(offset) else {
+        return inserted(analysis, word, items::declarations());
+    };
     let text = part.declaration.text(analysis.database);
     let at = offset - part.start;
     let mut cut = tokens(FileId(0), &text);
     let is_doc = |token: &Token<'_>| matches!(token.kind, Kind::Doc | Kind::InnerDoc);
     let docs = cut.tokens.iter().filter(|token| is_doc(token));
     if docs.chain(&cut.comments).any(|comment| goes_on(comment, &text, at)) {
-        return directive::settings(&text, &analysis.parsed(part).file, at);
+        let settings = directive::settings(&text, &analysis.parsed(part).file, at);
+        return inserted(analysis, word, settings);
     }
     cut.tokens.retain(|token| !is_doc(token));
     if is_in_other_comment(&cut.tokens, &text, at) {
         return Vec::new();
     }
     if let Some(string) = cut.tokens.iter().position(|token| is_within(token, &text, at)) {
-        return in_string(analysis, &cut.tokens, string, at, offset);
+        return in_string(analysis, &cut.tokens, string, offset);
     }
     let is_word = |token: &Token<'_>| token.kind.class() != Class::Mark || token.kind == Kind::Int;
     let typed = |token: &&Token<'_>| token.span.end < at || token.span.end == at && !is_word(token);
     let before: Vec<Token<'_>> = cut.tokens.iter().filter(typed).copied().collect();
     let scope = Scope::new(analysis, part, &before, &cut.tokens);
-    at_place(&scope, scope.statement(&before))
-}
-
-/// The same items for a client that does not support snippets.
-#[must_use]
-pub fn plain(items: Vec<CompletionItem>) -> Vec<CompletionItem> {
-    let plain = |item: CompletionItem| match item.insert_text_format {
-        Some(InsertTextFormat::SNIPPET) => {
-            CompletionItem { insert_text: None, insert_text_format: None, ..item }
-        }
-        Some(_) | None => item,
-    };
-    items.into_iter().map(plain).collect()
-}
-
-/// The same items for a client that shows documentation as plain text.
-#[must_use]
-pub fn unmarked(mut items: Vec<CompletionItem>) -> Vec<CompletionItem> {
-    for item in &mut items {
-        if let Some(Documentation::MarkupContent(MarkupContent { value, .. })) = &item.documentation
-        {
-            item.documentation = Some(Documentation::String(plain::plain(value)));
-        }
-    }
-    items
+    inserted(analysis, word, at_place(&scope, scope.statement(&before)))
 }
 
 /// Whether a token that reaches to the end of its line, blanks included, reaches to an offset.
@@ -111,15 +97,19 @@ fn in_string(
     analysis: &Analysis<'_>,
     tokens: &[Token<'_>],
     string: usize,
-    at: u32,
     offset: u32,
 ) -> Vec<CompletionItem> {
     let before = string.checked_sub(1).and_then(|i| tokens.get(i)).map(|token| token.kind);
-    let Some(token) = tokens.get(string).filter(|_| before == Some(Kind::Use)) else {
+    if before != Some(Kind::Use) {
         return Vec::new();
-    };
-    let written = token.text.get(1..(at - token.span.start) as usize).unwrap_or_default();
-    imports::paths(analysis, written, offset)
+    }
+    let text = analysis.text();
+    let is_of_path = |character: char| character != '"' && !LINE_ENDS.contains(&character);
+    let path = Word::around(text, offset, is_of_path);
+    let written = text.get(path.start as usize..offset as usize).unwrap_or_default();
+    // An item is one step of the path.
+    let step = Word::around(text, offset, |character| is_of_path(character) && character != '/');
+    inserted(analysis, step, imports::paths(analysis, written))
 }
 
 /// `statement` is the statement before the cursor, without the word at the cursor.
@@ -286,7 +276,7 @@ fn pipeline(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
 fn implements(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     if statement.len() == 1 {
         let own = scope.collectives().into_iter();
-        return own.chain(library::names(scope, Wanted::Collective)).collect();
+        return own.chain(library::names(scope, import::Wanted::Collective)).collect();
     }
     setting(statement).unwrap_or_else(|| expression(scope, statement))
 }
@@ -341,7 +331,7 @@ fn at_start(scope: &Scope<'_>) -> Vec<CompletionItem> {
         found.extend(operation(grammar::Kind::Synchronise));
     }
     found.extend(scope.procedures());
-    found.extend(library::names(scope, Wanted::Procedure));
+    found.extend(library::names(scope, import::Wanted::Procedure));
     found
 }
 
@@ -472,31 +462,42 @@ fn option_value(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionIte
     }
 }
 
-/// Values: names in scope, builtin names, functions; at the start of an argument, also the parameter names it can
-/// be given by.
+/// Values, those of the wanted type first: names in scope, builtin names, at the start of an argument the parameter names
+/// that it can be given by, and functions. Where a rank is wanted, there is nothing of another type.
 fn expression(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
+    if is_operand(statement) {
+        return after_operand(statement);
+    }
+    let wanted = Wanted::at(scope, statement);
     let argument =
         statement.last().is_some_and(|token| matches!(token.kind, Kind::LeftParen | Kind::Comma));
-    let mut found = Vec::new();
+    let values = wanted.sorted(scope.values().collect(), |item| item.detail.clone());
+    let (mut found, others) = wanted.parted(values);
+    match wanted.ty() {
+        Some("channel[]") => found.extend(scope.lists(Kind::Channel)),
+        Some("semaphore[]") => found.extend(scope.lists(Kind::Semaphore)),
+        Some("channel") => found.extend(scope.members(Kind::Channel)),
+        Some("semaphore") => found.extend(scope.members(Kind::Semaphore)),
+        Some(_) | None => {}
+    }
+    found.extend(others);
+    if wanted.is_index_of_family {
+        found.push(items::word("*"));
+    }
+    let builtin = kind_words(grammar::Kind::Builtin, &[]).into_iter();
+    let builtin = builtin.filter(|item| !scope.binds(&item.label)).collect();
+    found.extend(wanted.sorted(builtin, |item| scope.type_of(&item.label).or_else(int)));
     if argument {
         let names = signature::names(scope.analysis(), scope.part(), statement);
         found.extend(names.iter().map(|name| items::argument(name)));
     }
-    match signature::expected(scope.analysis(), scope.part(), statement).as_deref() {
-        Some("channel") => found.extend(scope.families(Kind::Channel)),
-        Some("semaphore") => found.extend(scope.families(Kind::Semaphore)),
-        Some(_) | None => {}
-    }
-    found.extend(scope.values());
-    found.extend(scope.functions());
-    let builtin = kind_words(grammar::Kind::Builtin, &[]).into_iter();
-    found.extend(builtin.filter(|item| !scope.binds(&item.label)));
+    found.extend(wanted.sorted(scope.functions().collect(), result));
     // Only a promise as a whole can be `begun(..)` or `same(..)`.
     let functions = kind_words(grammar::Kind::Function, &["begun", "same"]).into_iter();
-    found.extend(
-        functions.map(|item| CompletionItem { kind: Some(CompletionItemKind::FUNCTION), ..item }),
-    );
-    found.extend(library::names(scope, Wanted::Function));
+    let functions =
+        functions.map(|item| CompletionItem { kind: Some(CompletionItemKind::FUNCTION), ..item });
+    found.extend(wanted.sorted(functions.collect(), builtin_result));
+    found.extend(wanted.sorted(library::names(scope, import::Wanted::Function), result));
     found
 }
 
@@ -517,6 +518,44 @@ fn opens(token: &Token<'_>) -> i32 {
         Kind::RightBracket | Kind::RightParen | Kind::RightBrace => -1,
         _ => 0,
     }
+}
+
+/// Whether an expression ends with something that no other operand can follow.
+fn is_operand(statement: &[Token<'_>]) -> bool {
+    statement.last().is_some_and(|token| {
+        token.kind.is_name()
+            || matches!(token.kind, Kind::Int | Kind::Str | Kind::RightBracket | Kind::RightParen)
+    })
+}
+
+/// What follows a complete operand: `in` after the name of a binder, and `if` after the list of a loop.
+fn after_operand(statement: &[Token<'_>]) -> Vec<CompletionItem> {
+    let before = |back: usize| statement.len().checked_sub(back).and_then(|at| statement.get(at));
+    let named = before(1).is_some_and(|token| token.kind.is_name());
+    let folds =
+        |token: &Token<'_>| matches!(token.text, "sum" | "min" | "max" | "all" | "any" | "reduce");
+    let is_binder = named
+        && match before(2).map(|token| token.kind) {
+            Some(Kind::For | Kind::LeftBrace) => true,
+            Some(Kind::Comma) => !is_open(statement) && is_loop(statement),
+            Some(Kind::LeftBracket) => before(3).is_none_or(|token| !token.kind.is_name()),
+            Some(Kind::LeftParen) => {
+                before(3).is_none_or(|token| folds(token) || !token.kind.is_name())
+            }
+            _ => false,
+        };
+    let has = |kind: Kind| statement.iter().any(|token| token.kind == kind);
+    if is_binder {
+        vec![items::word("in")]
+    } else if is_loop(statement) && !is_open(statement) && has(Kind::In) && !has(Kind::If) {
+        vec![items::word("if")]
+    } else {
+        Vec::new()
+    }
+}
+
+fn is_loop(statement: &[Token<'_>]) -> bool {
+    statement.iter().any(|token| token.kind == Kind::For)
 }
 
 /// Whether an operand is complete: it ends with a name or a bracket.

@@ -137,16 +137,14 @@ pub fn names(analysis: &Analysis<'_>, part: Part<'_>, before: &[Token<'_>]) -> V
     }
 }
 
-/// What the argument at the end of some tokens of a declaration must be, or the members of a list that it must be; none
-/// if it is not known.
+/// The type of the argument at the end of some tokens of a declaration; none if it is not known.
 #[must_use]
 pub fn expected(analysis: &Analysis<'_>, part: Part<'_>, before: &[Token<'_>]) -> Option<String> {
     let semantics = analysis.semantics(part);
     let Taken { call, parameters, .. } = taken(analysis, &semantics, before)?;
     let parameter = parameters.get(call.active(&parameters) as usize).filter(|_| !call.inner)?;
     let (_, ty) = parameter.split_once(": ")?;
-    let ty = ty.split(" =").next()?;
-    Some(ty.trim_end_matches("[]").to_owned())
+    Some(ty.split(" =").next()?.to_owned())
 }
 
 /// The name of the call that is open at the end of some tokens, and how many of its arguments are finished; none inside

@@ -1,5 +1,6 @@
 //! Capabilities: those of the client that matter here, and all those of the server.
 
+use crate::features::completion::Support;
 use crate::features::tokens;
 use crate::text::Encoding;
 use lsp_types::{
@@ -24,8 +25,8 @@ pub(super) struct Abilities {
     pub(super) pulls: bool,
     /// It can watch files for the server.
     pub(super) watches: bool,
-    /// It supports snippets.
-    pub(super) snippets: bool,
+    /// What it supports of completion.
+    pub(super) completions: Support,
     /// Where it shows Markdown.
     pub(super) markdown: Markdown,
     /// It accepts actions that are edits, rather than commands.
@@ -43,7 +44,6 @@ pub(super) struct Abilities {
 /// Where a client shows Markdown.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Markdown {
-    pub(super) completions: bool,
     pub(super) hovers: bool,
     pub(super) signatures: bool,
 }
@@ -71,7 +71,7 @@ impl Abilities {
             nested: can(sent, "/textDocument/documentSymbol/hierarchicalDocumentSymbolSupport"),
             pulls: has(sent, "/textDocument/diagnostic"),
             watches: can(sent, "/workspace/didChangeWatchedFiles/dynamicRegistration"),
-            snippets: can(sent, "/textDocument/completion/completionItem/snippetSupport"),
+            completions: completions(sent),
             versions: can(sent, "/workspace/workspaceEdit/documentChanges"),
             progress: can(sent, "/window/workDoneProgress"),
             refreshes: Refreshes::of(sent),
@@ -79,11 +79,20 @@ impl Abilities {
     }
 }
 
+fn completions(sent: &Value) -> Support {
+    let path = |ability: &str| format!("/textDocument/completion/completionItem/{ability}");
+    Support {
+        snippets: can(sent, &path("snippetSupport")),
+        markdown: lists(sent, &path("documentationFormat"), "markdown"),
+        replacing: can(sent, &path("insertReplaceSupport")),
+        resolving: lists(sent, &path("resolveSupport/properties"), "documentation"),
+    }
+}
+
 impl Markdown {
     fn of(sent: &Value) -> Markdown {
         let shown = |formats: &str| lists(sent, &format!("/textDocument/{formats}"), "markdown");
         Markdown {
-            completions: shown("completion/completionItem/documentationFormat"),
             hovers: shown("hover/contentFormat"),
             signatures: shown("signatureHelp/signatureInformation/documentationFormat"),
         }
@@ -181,6 +190,7 @@ pub(super) fn capabilities(client: Abilities) -> ServerCapabilities {
             trigger_characters: Some(
                 [".", ":", "[", "(", " ", "\"", "/"].map(str::to_owned).into(),
             ),
+            resolve_provider: Some(true),
             ..CompletionOptions::default()
         }),
         signature_help_provider: Some(SignatureHelpOptions {

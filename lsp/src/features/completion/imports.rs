@@ -1,13 +1,15 @@
 //! Completion in imports: modules of the library, files next to this one, and the names in either.
 
 use super::items::{name, snippet, word};
+use super::named::Named;
 use crate::analysis::Analysis;
 use crate::database::Db as _;
-use compiler::resolve::{index, load};
+use compiler::resolve::index::{Entry, index};
+use compiler::resolve::load;
 use compiler::source::FileId;
 use compiler::syntax::token::{Kind, Token};
 use compiler::syntax::{self, ast};
-use lsp_types::{CompletionItem, CompletionItemKind, CompletionTextEdit, TextEdit};
+use lsp_types::{CompletionItem, CompletionItemKind};
 use std::fs;
 
 /// What can follow `use` and the words after it.
@@ -48,13 +50,13 @@ fn declared(analysis: &Analysis<'_>, words: &[&str], named: &[&str]) -> Vec<Comp
         return Vec::new();
     };
     let entries = index(&syntax::parse(FileId(0), &text).0).entries.into_iter();
-    entries
-        .filter(|entry| !named.contains(&entry.name.as_str()))
-        .map(|entry| CompletionItem {
-            detail: Some(entry.kind.noun().to_owned()),
-            ..name(&entry.name)
-        })
-        .collect()
+    let entries = entries.filter(|entry| !named.contains(&entry.name.as_str()));
+    let item = |Entry { kind, name: text, .. }: Entry| {
+        let item = CompletionItem { detail: Some(kind.noun().to_owned()), ..name(&text) };
+        let named = Named { here: text.clone(), file: name_of.clone(), name: text };
+        named.introduced(analysis, item)
+    };
+    entries.map(item).collect()
 }
 
 /// The modules of the library that can be imported from.
@@ -65,18 +67,14 @@ fn library() -> Vec<String> {
 
 /// The source files and folders with which a path can continue; `written` is the part of it before the
 /// cursor.
-pub(super) fn paths(analysis: &Analysis<'_>, written: &str, cursor: u32) -> Vec<CompletionItem> {
-    let (folder, begun) = written.rsplit_once('/').map_or(("", written), |(folder, begun)| {
-        (written.get(..=folder.len()).unwrap_or(folder), begun)
-    });
+pub(super) fn paths(analysis: &Analysis<'_>, written: &str) -> Vec<CompletionItem> {
+    let folder = written.rfind('/').map_or("", |last| written.get(..=last).unwrap_or(written));
     let Some(place) = analysis.workspace.folder(&analysis.name(), folder) else {
         return Vec::new();
     };
     let Ok(entries) = fs::read_dir(&place) else { return Vec::new() };
-    let range = analysis.lines.range(cursor - begun.len() as u32..cursor);
     let item = |label: String, kind: CompletionItemKind| CompletionItem {
         kind: Some(kind),
-        text_edit: Some(CompletionTextEdit::Edit(TextEdit::new(range, label.clone()))),
         ..name(&label)
     };
     let mut found: Vec<CompletionItem> = Vec::new();

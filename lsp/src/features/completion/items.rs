@@ -217,10 +217,7 @@ pub(super) fn operation(kind: grammar::Kind) -> Vec<CompletionItem> {
             };
             CompletionItem {
                 kind: Some(CompletionItemKind::FUNCTION),
-                documentation: Some(Documentation::MarkupContent(MarkupContent {
-                    kind: MarkupKind::Markdown,
-                    value,
-                })),
+                documentation: Some(markdown(value)),
                 ..snippet(word.text, &text)
             }
         })
@@ -272,6 +269,11 @@ pub(super) fn kind_words(kind: grammar::Kind, but: &[&str]) -> Vec<CompletionIte
             ..CompletionItem::default()
         })
         .collect()
+}
+
+/// Documentation in Markdown.
+pub(super) fn markdown(value: String) -> Documentation {
+    Documentation::MarkupContent(MarkupContent { kind: MarkupKind::Markdown, value })
 }
 
 /// A name without a snippet.

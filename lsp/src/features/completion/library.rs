@@ -1,5 +1,6 @@
 //! Names of the library that a file does not import yet; accepting one also imports it.
 
+use super::named::Named;
 use super::procedures::library_allowed;
 use super::scope::{Scope, called, procedure};
 use crate::analysis::Analysis;
@@ -43,15 +44,16 @@ fn item(
     let edits = edits(head, FileId(0), &import)
         .into_iter()
         .map(|edit| TextEdit::new(analysis.lines.range(edit.span.start..edit.span.end), edit.text));
+    let edits = Some(edits.collect());
+    let Import { from, name } = import;
+    let named = Named { here: name.clone(), file: from.clone(), name };
+    let item = named.introduced(analysis, item);
+    let signature = item.detail.as_ref().map_or(String::new(), |text| format!(": {text}"));
+    let details = item.label_details.unwrap_or_default();
     CompletionItem {
-        additional_text_edits: Some(edits.collect()),
-        // Sorted after the items that need no change elsewhere.
-        sort_text: Some(format!("~{}", import.name)),
-        detail: Some(format!("use {}", import.from)),
-        label_details: Some(CompletionItemLabelDetails {
-            detail: None,
-            description: Some(import.from),
-        }),
+        additional_text_edits: edits,
+        detail: Some(format!("use {from}{signature}")),
+        label_details: Some(CompletionItemLabelDetails { description: Some(from), ..details }),
         ..item
     }
 }

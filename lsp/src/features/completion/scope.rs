@@ -4,14 +4,18 @@
 //! in bodies that are closed before the cursor are not visible.
 #![expect(clippy::wildcard_enum_match_arm, reason = "only few of the many token kinds matter here")]
 
+use super::named::Named;
 use super::{items, procedures};
 use crate::analysis::{Analysis, Part};
 use crate::database::{self, Resolved};
-use compiler::resolve::index::{EntryKind, index};
+use crate::declared;
+use crate::excerpt;
+use compiler::resolve::index::{Entry, EntryKind, index};
+use compiler::resolve::load;
 use compiler::resolve::program::{Frame, Unit};
 use compiler::syntax::ast;
 use compiler::syntax::token::{Kind, Token};
-use lsp_types::{CompletionItem, CompletionItemKind};
+use lsp_types::{CompletionItem, CompletionItemKind, Documentation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -56,7 +60,11 @@ struct Family {
     name: String,
     word: Kind,
     indices: bool,
+    /// Whether it has one member for each of some ranks.
+    by_rank: bool,
     link: Option<Link>,
+    /// How it is declared.
+    declaration: String,
 }
 
 /// What is visible at the cursor.
@@ -69,9 +77,11 @@ pub(super) struct Scope<'a> {
     /// The options that the program sets.
     options: BTreeSet<String>,
     families: Vec<Family>,
-    /// Names that are bound at the cursor.
-    bound: BTreeSet<String>,
+    /// Names that are bound at the cursor, the nearest last.
+    bound: Vec<String>,
     types: BTreeMap<String, String>,
+    /// The names of the declaration's parameters.
+    parameters: BTreeSet<String>,
     resolved: Arc<Resolved>,
     analysis: &'a Analysis<'a>,
     part: Part<'a>,
@@ -101,7 +111,20 @@ impl<'a> Scope<'a> {
             types.insert(local.name.clone(), local.ty.to_string());
         }
         let (level, families, options) = (level(&open), families(all), options(all));
-        Scope { level, start, after_if, options, families, bound, types, resolved, analysis, part }
+        let parameters = parameters(&analysis.parsed(part).file);
+        Scope {
+            level,
+            start,
+            after_if,
+            options,
+            families,
+            bound,
+            types,
+            parameters,
+            resolved,
+            analysis,
+            part,
+        }
     }
 
     /// The kind of place in which the cursor is.
@@ -158,13 +181,15 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The names bound at the cursor that may be ranks.
+    /// The names bound at the cursor that may be ranks, the nearest first; names of type `rank` come before numbers. A
+    /// parameter that is a number is a size.
     pub(super) fn ranks(&self) -> impl Iterator<Item = &str> {
-        let is_rank = |name: &&String| {
-            matches!(self.types.get(*name).map(String::as_str), Some("rank" | "int" | "?") | None)
-                && !matches!(name.as_str(), "ranks" | "ranks_per_node" | "ranks_per_domain")
-        };
-        self.bound.iter().filter(is_rank).map(String::as_str)
+        let ty = |name: &str| self.types.get(name).map(String::as_str);
+        let named = self.nearest().filter(move |name| ty(name) == Some("rank"));
+        let numbers = self.nearest().filter(move |name| {
+            matches!(ty(name), Some("int" | "?") | None) && !self.parameters.contains(*name)
+        });
+        named.chain(numbers)
     }
 
     /// The buffers, with a short description of each.
@@ -179,18 +204,43 @@ impl<'a> Scope<'a> {
         fits: &dyn Fn(Link) -> bool,
     ) -> impl Iterator<Item = CompletionItem> {
         let families = self.of(Kind::Channel).filter(|family| family.link.is_none_or(fits));
-        let own: Vec<CompletionItem> = families.map(item).collect();
+        let own: Vec<CompletionItem> = families.map(|family| self.member(family)).collect();
         own.into_iter().chain(self.lists_of("channel"))
     }
 
-    /// The families that a word declares, to be used as lists.
-    pub(super) fn families(&self, word: Kind) -> impl Iterator<Item = CompletionItem> {
-        self.of(word).map(item)
+    /// The families that a word declares, as lists.
+    pub(super) fn lists(&self, word: Kind) -> impl Iterator<Item = CompletionItem> {
+        self.of(word).map(|family| self.family(family, false))
+    }
+
+    /// The members of the families that a word declares.
+    pub(super) fn members(&self, word: Kind) -> impl Iterator<Item = CompletionItem> {
+        self.of(word).map(|family| self.member(family))
+    }
+
+    fn member(&self, family: &Family) -> CompletionItem {
+        self.family(family, family.indices)
+    }
+
+    /// A family, with brackets for an index where `indexed`.
+    fn family(&self, family: &Family, indexed: bool) -> CompletionItem {
+        CompletionItem {
+            documentation: self.documentation(&family.name),
+            ..items::family(&family.name, indexed, &family.declaration)
+        }
+    }
+
+    /// The type of the indices of what has a name; none if it is not a family of channels, semaphores or blocks.
+    pub(super) fn index_of(&self, name: &str) -> Option<&'static str> {
+        let indexed = |family: &&Family| family.name == name && family.word != Kind::Scratch;
+        let family = self.families.iter().find(indexed);
+        family.map(|family| if family.by_rank { "rank" } else { "int" })
     }
 
     /// Semaphores.
     pub(super) fn semaphores(&self) -> impl Iterator<Item = CompletionItem> {
-        self.of(Kind::Semaphore).map(item).chain(self.lists_of("semaphore"))
+        let own = self.of(Kind::Semaphore).map(|family| self.member(family));
+        own.chain(self.lists_of("semaphore"))
     }
 
     /// The names of blocks.
@@ -205,15 +255,33 @@ impl<'a> Scope<'a> {
 
     /// Whether a name is bound at the cursor.
     pub(super) fn binds(&self, name: &str) -> bool {
-        self.bound.contains(name)
+        self.bound.iter().any(|bound| bound == name)
     }
 
-    /// Names bound at the cursor, with their types.
+    /// The names bound at the cursor, the nearest first.
+    fn nearest(&self) -> impl Iterator<Item = &str> {
+        let rebound = |(at, name): (usize, &String)| {
+            self.bound.get(at + 1..)?.iter().find(|later| *later == name)
+        };
+        let names = self.bound.iter().enumerate().rev();
+        names
+            .filter(move |(at, name)| rebound((*at, name)).is_none())
+            .map(|(_, name)| name.as_str())
+    }
+
+    /// Names bound at the cursor with their types, the nearest first.
     pub(super) fn values(&self) -> impl Iterator<Item = CompletionItem> {
-        self.bound.iter().map(|name| CompletionItem {
+        self.nearest().map(|name| CompletionItem {
             detail: self.types.get(name).cloned(),
+            documentation: self.documentation(name),
             ..items::name(name)
         })
+    }
+
+    /// The documentation of what the top level of a program declares by a name.
+    fn documentation(&self, name: &str) -> Option<Documentation> {
+        declared::documentation_inside(&self.analysis.parsed(self.part).file, name)
+            .map(items::markdown)
     }
 
     /// Names bound at the cursor that are numbers.
@@ -221,24 +289,29 @@ impl<'a> Scope<'a> {
         self.values().filter(|item| item.detail.as_deref() == Some("int"))
     }
 
-    /// Functions and constants of the file.
+    /// Constants of the file, and functions, each with its beginning.
     pub(super) fn functions(&self) -> impl Iterator<Item = CompletionItem> {
         let functions =
             self.names(|unit| unit.functions.iter().map(|row| row.name.clone()).collect());
-        let functions = functions.into_iter();
-        let functions = functions.map(|name| called(&name, CompletionItemKind::FUNCTION));
+        let functions = functions.into_iter().map(|named| {
+            named.introduced(self.analysis, called(&named.here, CompletionItemKind::FUNCTION))
+        });
         let mut constants =
             self.names(|unit| unit.constants.iter().map(|row| row.name.clone()).collect());
         // Functions may be recursive; constants may not.
-        let own = &database::parsed(self.analysis.database, self.part.declaration).file;
-        for entry in index(own).entries.iter().filter(|entry| entry.kind == EntryKind::Constant) {
-            constants.remove(&entry.name);
-        }
-        let constants = constants.into_iter().map(|name| CompletionItem {
-            kind: Some(CompletionItemKind::CONSTANT),
-            ..items::name(&name)
+        let own = index(&self.analysis.parsed(self.part).file).entries;
+        let is_own = |named: &Named| {
+            own.iter().any(|row| row.kind == EntryKind::Constant && row.name == named.here)
+        };
+        constants.retain(|named| !is_own(named));
+        let constants = constants.into_iter().map(|named| {
+            let item = CompletionItem {
+                kind: Some(CompletionItemKind::CONSTANT),
+                ..items::name(&named.here)
+            };
+            named.introduced(self.analysis, item)
         });
-        functions.chain(constants)
+        constants.collect::<Vec<_>>().into_iter().chain(functions)
     }
 
     /// Procedures that can be called at the cursor.
@@ -248,34 +321,39 @@ impl<'a> Scope<'a> {
             let rows = rows.filter(|row| procedures::allowed(unit, row, self.level));
             rows.map(|row| row.name.clone()).collect()
         };
-        self.names(allowed).into_iter().map(|name| procedure(&name))
+        let named = self.names(allowed).into_iter();
+        named.map(|named| named.introduced(self.analysis, procedure(&named.here)))
     }
 
     /// Channels that can be named as the other end of one.
     pub(super) fn ends(&self) -> impl Iterator<Item = CompletionItem> {
         let families = self.of(Kind::Channel);
-        families.filter(|family| family.link != Some(Link::Switch)).map(item)
+        let ends = families.filter(|family| family.link != Some(Link::Switch));
+        ends.map(|family| self.member(family))
     }
 
     /// Collectives that can be implemented.
     pub(super) fn collectives(&self) -> Vec<CompletionItem> {
         let named =
             self.names(|unit| unit.collectives.iter().map(|row| row.name.clone()).collect());
-        named.iter().map(|name| called(name, CompletionItemKind::INTERFACE)).collect()
+        let item = |named: &Named| {
+            named.introduced(self.analysis, called(&named.here, CompletionItemKind::INTERFACE))
+        };
+        named.iter().map(item).collect()
     }
 
-    /// What the file calls those of its declarations and imports that are among the ones `of` a unit.
-    fn names(&self, of: impl Fn(&Unit) -> Vec<String>) -> BTreeSet<String> {
+    /// Those of the file's declarations and imports that are among the ones `of` a unit.
+    fn names(&self, of: impl Fn(&Unit) -> Vec<String>) -> BTreeSet<Named> {
         let mut names = BTreeSet::new();
+        let file = self.analysis.name();
         for part in self.analysis.parts() {
-            let brought = brought(&self.analysis.parsed(part).file);
+            let brought = brought(&file, &self.analysis.parsed(part).file);
             if brought.is_empty() {
                 continue;
             }
             let resolved = database::resolved(self.analysis.database, part.declaration);
             let all = of(&resolved.unit);
-            let named = brought.into_iter().filter(|(name, _)| all.contains(name));
-            names.extend(named.map(|(_, here)| here));
+            names.extend(brought.into_iter().filter(|named| all.contains(&named.name)));
         }
         names
     }
@@ -292,26 +370,47 @@ impl<'a> Scope<'a> {
 
     /// Bound names of a type, or of lists of it.
     fn lists_of(&self, member: &'static str) -> impl Iterator<Item = CompletionItem> {
-        let fits = move |name: &&String| {
+        let fits = move |name: &&str| {
             self.types.get(*name).is_some_and(|ty| ty.trim_end_matches("[]") == member)
         };
-        self.bound.iter().filter(fits).map(|name| items::name(name))
+        self.nearest().filter(fits).map(items::name)
     }
 }
 
-/// The names that a declaration brings into its file, programs aside: each as it is declared, and as the file knows it.
-fn brought(file: &ast::File) -> Vec<(String, String)> {
+/// The names that a declaration brings into its file, programs aside.
+fn brought(here: &str, file: &ast::File) -> Vec<Named> {
     let entries = index(file).entries.into_iter();
     let entries = entries.filter(|entry| entry.kind != EntryKind::Program);
-    let mut names: Vec<(String, String)> =
-        entries.map(|entry| (entry.name.clone(), entry.name)).collect();
+    let own =
+        |entry: Entry| Named { here: entry.name.clone(), file: here.to_owned(), name: entry.name };
+    let mut names: Vec<Named> = entries.map(own).collect();
     for item in &file.items {
         if let ast::ItemKind::Use(used) = &item.kind {
-            let pair = |one: &ast::UseName| (one.name.text.clone(), one.known_as().text.clone());
-            names.extend(used.names.iter().map(pair));
+            let from = load::imported(here, used).unwrap_or_default();
+            names.extend(used.names.iter().map(|one| Named {
+                here: one.known_as().text.clone(),
+                file: from.clone(),
+                name: one.name.text.clone(),
+            }));
         }
     }
     names
+}
+
+/// The names of all parameters of a declaration.
+fn parameters(file: &ast::File) -> BTreeSet<String> {
+    let of = |item: &ast::Item| match &item.kind {
+        ast::ItemKind::Function(row) => names_of(&row.parameters),
+        ast::ItemKind::Procedure(row) => names_of(&row.parameters),
+        ast::ItemKind::Collective(row) => names_of(&row.parameters),
+        ast::ItemKind::Program(row) => names_of(&row.parameters),
+        ast::ItemKind::Use(_) | ast::ItemKind::Let(_) => Vec::new(),
+    };
+    file.items.iter().flat_map(of).collect()
+}
+
+fn names_of(parameters: &[ast::Parameter]) -> Vec<String> {
+    parameters.iter().map(|parameter| parameter.name.text.clone()).collect()
 }
 
 /// A function or collective, with brackets for its arguments.
@@ -330,16 +429,6 @@ pub(super) fn procedure(name: &str) -> CompletionItem {
     }
 }
 
-fn item(family: &Family) -> CompletionItem {
-    let detail = match family.link {
-        Some(Link::Memory) => "memory channel",
-        Some(Link::Port) => "port channel",
-        Some(Link::Switch) => "switch channel",
-        None => family.word.text(),
-    };
-    items::family(&family.name, family.indices, detail)
-}
-
 /// The families that a program declares, regardless of where the cursor is.
 fn families(all: &[Token<'_>]) -> Vec<Family> {
     let mut found: Vec<Family> = Vec::new();
@@ -351,8 +440,10 @@ fn families(all: &[Token<'_>]) -> Vec<Family> {
             continue;
         }
         let rest = all.get(i..).unwrap_or_default().iter();
-        let rest = rest.take_while(|token| token.kind != Kind::Semicolon);
-        let mut links = rest.filter_map(|token| match token.text {
+        let rest =
+            rest.take_while(|token| !matches!(token.kind, Kind::Semicolon | Kind::LeftBrace));
+        let declared: Vec<Token<'_>> = rest.copied().collect();
+        let mut links = declared.iter().filter_map(|token| match token.text {
             "memory" => Some(Link::Memory),
             "port" => Some(Link::Port),
             "switch" => Some(Link::Switch),
@@ -361,7 +452,16 @@ fn families(all: &[Token<'_>]) -> Vec<Family> {
         let first = links.next().filter(|_| word.kind == Kind::Channel);
         let link = first.filter(|first| links.all(|link| link == *first));
         let indices = next.kind == Kind::LeftBracket;
-        found.push(Family { name: name.text.to_owned(), word: word.kind, indices, link });
+        let dimensions = declared.iter().take_while(|token| token.kind != Kind::RightBracket);
+        let mut dimensions = dimensions.skip_while(|token| token.kind != Kind::In);
+        found.push(Family {
+            name: name.text.to_owned(),
+            word: word.kind,
+            indices,
+            by_rank: dimensions.any(|token| token.text.ends_with("peers")),
+            link,
+            declaration: excerpt::line(&declared),
+        });
     }
     found
 }
@@ -391,7 +491,7 @@ struct Open {
     chosen: bool,
     bracket: Kind,
     /// The names bound before the statement that it belongs to; restored when a body closes.
-    bound: BTreeSet<String>,
+    bound: Vec<String>,
 }
 
 /// Determines where the cursor is, where its statement begins, and what is bound there.
@@ -407,10 +507,10 @@ fn read(before: &[Token<'_>]) -> Reader {
 #[derive(Default)]
 struct Reader {
     open: Vec<Open>,
-    /// Names bound where the statement begins.
-    base: BTreeSet<String>,
+    /// Names bound where the statement begins, the nearest last.
+    base: Vec<String>,
     /// Names bound so far, in the statement or before it.
-    bound: BTreeSet<String>,
+    bound: Vec<String>,
     /// Names of binders, which are bound once their lists end, with the number of brackets that are open at each.
     binding: Vec<(usize, String)>,
     start: usize,
@@ -464,7 +564,7 @@ impl Reader {
         };
         let depth = self.open.len();
         while let Some((_, name)) = self.binding.pop_if(|(at, _)| ends && *at >= depth) {
-            self.bound.insert(name);
+            self.bound.push(name);
         }
     }
 
