@@ -6,8 +6,10 @@
 
 use crate::analysis::Analysis;
 use compiler::source::{FileId, LINE_ENDS};
-use compiler::syntax::token::{Kind, tokens};
-use lsp_types::{CompletionItem, CompletionTextEdit, InsertReplaceEdit, InsertTextFormat};
+use compiler::syntax::token::{Kind, Token, tokens};
+use lsp_types::{
+    CompletionItem, CompletionItemKind, CompletionTextEdit, InsertReplaceEdit, InsertTextFormat,
+};
 
 /// The word at the cursor, in offsets of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +45,13 @@ pub(super) fn inserted(
 ) -> Vec<CompletionItem> {
     let rest = analysis.text().get(word.end as usize..).unwrap_or_default();
     let rest = rest.split(LINE_ENDS).next().unwrap_or_default().trim_start();
-    let goes_on = continues(rest);
+    let next = tokens(FileId(0), rest).tokens.first().copied();
+    let goes_on = next.is_some_and(continues);
+    // A word of the language that comes next already is not missing.
+    let is_next = |item: &CompletionItem| {
+        let bare = item.insert_text.is_none() && item.kind == Some(CompletionItemKind::KEYWORD);
+        bare && word.start == word.end && next.is_some_and(|next| next.text == item.label)
+    };
     let (insert, replace) = (word.start..word.cursor, word.start..word.end);
     let (insert, replace) = (analysis.lines.range(insert), analysis.lines.range(replace));
     let placed = |(position, item): (usize, CompletionItem)| {
@@ -57,7 +65,7 @@ pub(super) fn inserted(
             ..item
         }
     };
-    items.into_iter().enumerate().map(placed).collect()
+    items.into_iter().filter(|item| !is_next(item)).enumerate().map(placed).collect()
 }
 
 /// What of an item is inserted before the rest of a line. `goes_on` says whether that continues a statement.
@@ -91,9 +99,8 @@ fn begins_alike(tail: &str, rest: &str) -> bool {
     marks.iter().any(begins) && !rest.starts_with("==")
 }
 
-/// Whether the rest of a line continues a statement, rather than ending it or being another one.
-fn continues(rest: &str) -> bool {
-    let Some(next) = tokens(FileId(0), rest).tokens.first().copied() else { return false };
+/// Whether a token that comes next continues a statement, rather than ending it or beginning another one.
+fn continues(next: Token<'_>) -> bool {
     let ends = next.kind.is_closer() || matches!(next.kind, Kind::Semicolon | Kind::Comma);
     let begins = grammar::WORDS.iter().filter(|word| word.text == next.text);
     let another = begins.map(|word| word.kind).any(|kind| {
