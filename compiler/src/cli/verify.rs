@@ -28,7 +28,9 @@ pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Fa
         ranks_per_domain: verify.ranks_per_domain,
         ..Known::default()
     };
-    for path in &folders::expanded(reporter, &verify.plans, FileKind::Plans) {
+    let plans = folders::expanded(reporter, &verify.plans, FileKind::Plans);
+    let (mut checked, mut refused) = (0, 0);
+    for path in &plans {
         match files::plan(
             &mut reporter.sources,
             path,
@@ -40,10 +42,15 @@ pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Fa
                 if reporter.is_stopped() {
                     break;
                 }
+                checked += 1;
+                refused += usize::from(driver::has_errors(&found));
                 reporter.add(found);
             }
             Err(why) => reporter.unreadable(path, &why),
         }
+    }
+    if plans.len() > 1 && reporter.shows_summaries() {
+        reporter.remark(&format!("{checked} plans checked, {refused} refused"));
     }
     Ok(reporter.finish())
 }

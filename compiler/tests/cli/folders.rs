@@ -37,7 +37,9 @@ fn verify_takes_all_plans_of_a_folder_and_no_maps_or_manifests() {
     folder.write("plans/deep/notes.txt", "");
     ends(folder.cclc("build a.ccl -o plans/a.json --emit plan,map,manifest"), 0);
     ends(folder.cclc("manifest plans/a.manifest.json -o plans/manifest.json"), 0);
-    ends(folder.cclc("verify plans"), 0);
+    ends(folder.cclc("build a.ccl -O name=other -o plans/b.json"), 0);
+    let said = ends(folder.cclc("verify plans"), 0).stderr;
+    assert!(said.contains("2 plans checked, 0 refused"), "{said}");
     folder.write("plans/deep/roadmap.json", "{}");
     let run = ends(folder.cclc("verify plans --message-format short"), 1);
     assert!(run.stderr.starts_with("plans/deep/roadmap.json:"), "{}", run.stderr);
