@@ -491,9 +491,10 @@ fn without_windows(program: &ir::Program) -> Option<Diagnostic> {
 fn sizes_left_out(program: &ir::Program, why: LeftOut) -> Option<Diagnostic> {
     let is_about = |op: &&ir::Op| match why {
         LeftOut::Windows(_) => op.pipeline().is_some(),
-        LeftOut::Patterns(_) | LeftOut::InPipelines | LeftOut::BesideWindows => {
-            op.transfer().is_some_and(|one| one.slice.is_some())
-        }
+        LeftOut::Patterns(_)
+        | LeftOut::InPipelines
+        | LeftOut::BesideWindows
+        | LeftOut::FewWindows => op.transfer().is_some_and(|one| one.slice.is_some()),
     };
     let at = program.all_ops().find(is_about).map(|op| program.origins.at(op.origin))?;
     Some(match why {
@@ -503,6 +504,12 @@ fn sizes_left_out(program: &ir::Program, why: LeftOut) -> Option<Diagnostic> {
         LeftOut::Windows(exceeded) => exceeded
             .warning(Some(at), "some messages that go through few windows of pipelines are not checked")
             .help("let all pipelines have windows of one size, over as many chunks each, or serve fewer sizes of messages"),
+        LeftOut::FewWindows => Diagnostic::new(
+            Code::W0501,
+            at,
+            "messages that go through few windows of pipelines and whose slices come out uneven are not checked",
+        )
+        .help("serve messages of one window, or only longer ones, or share out operations evenly"),
         LeftOut::InPipelines => Diagnostic::new(
             Code::W0501,
             at,

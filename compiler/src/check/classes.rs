@@ -14,7 +14,7 @@
 //! * Windows. A message that is no larger than a window goes through a pipeline once, so nothing waits for what a
 //!   second round would have waited for. This is left out where the plan serves no message as small as that. Between
 //!   one window and those of the given program, there is a class for each way in which windows tile chunks
-//!   (`windows.rs`). The last of several windows may be shorter, but it is so in all operations alike.
+//!   (`windows.rs`), where slices are even. The last of several windows may be shorter, but it is so in all operations alike.
 //! * Long messages. Where pipelines may run ahead of each other, they do not wait until they have gone through as many
 //!   windows as they may be ahead ([`run::Pace`]), or through all that the largest message has. Only whether all blocks
 //!   come to their ends is checked there: with fewer windows, less is waited for, so a race shows with few windows already.
@@ -78,6 +78,8 @@ pub(super) enum LeftOut {
     InPipelines,
     /// Slices share memory with windows of pipelines.
     BesideWindows,
+    /// Slices come out uneven in messages of few windows.
+    FewWindows,
     /// Windows tile chunks in too many ways to look at all of them.
     Windows(Exceeded),
 }
@@ -113,6 +115,10 @@ pub(super) fn classes(program: &Program) -> Classes {
     }
     classes.all.extend(sizes.all.iter().map(|size| Class::of_windows(program, size)));
     classes.left_out = classes.left_out.or(sizes.exceeded.map(LeftOut::Windows));
+    if what_matters(program).is_some() && windows::has_others(program, &served, alignment(program))
+    {
+        classes.left_out = classes.left_out.or(Some(LeftOut::FewWindows));
+    }
     classes.all.extend(long(program));
     classes
 }

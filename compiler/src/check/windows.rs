@@ -57,16 +57,37 @@ const FURTHER: u64 = 8;
 /// The sizes between that of one window and that of [`run::windows`]. Where the plan serves none as large as the latter, or
 /// only slightly larger ones, the sizes that it serves. `served` is in units of `alignment` bytes.
 pub(super) fn sizes(program: &Program, served: &RangeInclusive<u64>, alignment: u64) -> ChunkSizes {
+    let tilings = Tilings { all: tilings(program), is_aligned: is_aligned(program) };
+    let least = ChunkSize { size: served.start().saturating_mul(alignment), scale: 1 };
+    // What a number of windows allows, the fewest or the most of them do. The fewest are a single one, if that is served.
+    let is_uniform = tilings.all.len() == 1 && tilings.is_aligned;
+    let is_once = tilings.all.iter().all(|tiling| tiling.windows(least) == 1);
+    let sizes = all_sizes(program, served, alignment, &tilings);
+    match is_uniform && is_once && run::pace(program).behind == 0 && !sizes.is_complete {
+        true => ChunkSizes::default(),
+        false => sizes,
+    }
+}
+
+/// Whether messages are served that go through other numbers of windows than one and those of [`run::windows`].
+pub(super) fn has_others(program: &Program, served: &RangeInclusive<u64>, alignment: u64) -> bool {
+    let tilings = Tilings { all: tilings(program), is_aligned: is_aligned(program) };
+    let sizes = all_sizes(program, served, alignment, &tilings);
+    !sizes.all.is_empty() || sizes.exceeded.is_some()
+}
+
+/// All sizes that windows tile in other ways than a single one does, and those of [`run::windows`].
+fn all_sizes(
+    program: &Program,
+    served: &RangeInclusive<u64>,
+    alignment: u64,
+    tilings: &Tilings,
+) -> ChunkSizes {
     let windows = run::windows(program);
     let Some(checked) = windows.bytes(1) else { return ChunkSizes::default() };
     let bytes = |units: u64| units.saturating_mul(alignment);
     let (least, most) = (bytes(*served.start()), bytes(*served.end()));
     let is_complete = most < checked || least > checked && most <= checked.saturating_mul(FURTHER);
-    let tilings = Tilings { all: tilings(program), is_aligned: is_aligned(program) };
-    let is_uniform = tilings.all.len() == 1 && tilings.is_aligned;
-    if is_uniform && run::pace(program).behind == 0 && !is_complete {
-        return ChunkSizes::default();
-    }
     let wanted = least..=if is_complete { most } else { checked - 1 };
     let unit = tilings.all.iter().fold(0, |unit, tiling| run::gcd(unit, tiling.unit));
     let mut seen: FxHashSet<Vec<u64>> = FxHashSet::default();

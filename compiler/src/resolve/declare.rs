@@ -343,11 +343,8 @@ impl Body<'_> {
     /// Reports a number of bytes where a number of chunks is wanted.
     pub(super) fn refuse_bytes(&mut self, size: &ast::Expr) {
         let text = self.text(size.span);
-        let is_in_bytes = ["KiB", "MiB", "GiB"].iter().any(|unit| {
-            let ends = text.match_indices(unit).map(|found| found.0);
-            ends.filter_map(|at| text.get(..at)).any(|before| before.ends_with(char::is_numeric))
-        });
-        if is_in_bytes {
+        let is_in_bytes = ["KiB`", "MiB`", "GiB`"].iter().any(|unit| text.ends_with(unit));
+        if is_in_bytes && matches!(size.kind, ast::ExprKind::Int(_)) {
             self.report(bytes_for_chunks(size.span, &text));
         }
     }

@@ -131,12 +131,12 @@ fn heard_late(
         ),
         _ => String::new(),
     };
-    let read = if conflict.first.write { second } else { first };
+    let [read, write] = if conflict.first.write { [second, first] } else { [first, second] };
     let is_exchange = graph.program.collective.in_place
         && buffer != ir::Buffer::Scratch
         && graph.at(first) == graph.at(second)
         && graph.rank(read.agent) == conflict.place.rank
-        && first.agent != second.agent;
+        && puts_to(graph, read, graph.rank(write.agent));
     report.helps = vec![if is_exchange {
         // Every rank does both: if each waited until its own chunk had been read, none would begin.
         let name = names::chunk(graph.program, chunk.0, chunk.1, chunk.2);
@@ -147,6 +147,13 @@ fn heard_late(
         format!("let {block} wait for the other access before its own{before}")
     }];
     report
+}
+
+/// Whether a moment's operation puts something to a rank.
+fn puts_to(graph: &EventGraph, moment: Moment, rank: ir::RankId) -> bool {
+    let line = graph.line(moment).and_then(|(agent, at)| graph.lines(agent).get(at as usize));
+    let transfer = line.and_then(|line| line.op.transfer());
+    transfer.is_some_and(|one| one.destinations.iter().any(|to| to.place.peer() == Some(rank)))
 }
 
 /// Adds the write that is nearest to a place that nobody has written.
