@@ -116,6 +116,8 @@ pub struct Diagnostic {
     pub helps: Vec<String>,
     /// A change that helps, and that an editor can make.
     pub fix: Option<Fix>,
+    /// Changes of which one helps, if it is not known which one is meant; there is no `fix` then.
+    pub alternatives: Vec<Fix>,
     /// The weakest change of the program that helps; it can be turned into edits if the source is available.
     pub change: Option<Change>,
     /// Evidence, for findings about what happens when the program runs.
@@ -142,6 +144,7 @@ impl Diagnostic {
             notes: Vec::new(),
             helps: Vec::new(),
             fix: None,
+            alternatives: Vec::new(),
             change: None,
             witness: None,
         }

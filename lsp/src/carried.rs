@@ -25,7 +25,7 @@ impl Carried {
         let change = Change::new(&self.text, text);
         for findings in self.found.values_mut() {
             findings.retain_mut(|finding| {
-                finding.fix = None;
+                finding.fixes.clear();
                 let spots = finding.related.iter_mut().map(|(spot, _)| spot);
                 let spots = spots.chain([&mut finding.spot]).chain(finding.home.as_mut());
                 let mut here = spots.filter(|spot| spot.name == name);

@@ -48,8 +48,8 @@ pub struct Finding {
     pub notes: Vec<String>,
     /// Possible fixes, in words.
     pub helps: Vec<String>,
-    /// A fix that the editor can make.
-    pub fix: Option<QuickFix>,
+    /// The fixes that the editor can make; if there are several, each is enough.
+    pub fixes: Vec<QuickFix>,
 }
 
 /// A change of files that fixes something.
@@ -373,7 +373,7 @@ fn finding(
         related: related.filter_map(|label| Some((spot(label)?, label.text.clone()))).collect(),
         notes: report.notes.clone(),
         helps: report.helps.iter().map(|help| for_editors(help)).collect(),
-        fix: report.fix.as_ref().map(quick_fix),
+        fixes: report.fix.iter().chain(&report.alternatives).map(quick_fix).collect(),
     })
 }
 
@@ -425,6 +425,6 @@ fn complaint(complaint: &Complaint, spot: Spot, name: &str, start: u32) -> Findi
         related: Vec::new(),
         notes: Vec::new(),
         helps: vec![complaint.help.clone()],
-        fix: complaint.fix.clone().map(quick_fix),
+        fixes: complaint.fix.clone().map(quick_fix).into_iter().collect(),
     }
 }

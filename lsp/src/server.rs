@@ -280,23 +280,29 @@ impl LanguageServer for Ccl {
         if !self.abilities().actions {
             return Ok(None);
         }
-        let (url, range) = (params.text_document.uri, params.range);
+        let url = params.text_document.uri;
+        let request = actions::Request { range: params.range, only: params.context.only };
         let file = url.clone();
+        let asked = request.clone();
         let known = move |snapshot: &Snapshot, publisher: &Publisher| {
             // Before the whole file is checked, findings may be of the previous text, or not the compiler's.
             let known = publisher.known(&file, snapshot.version(&file));
             let known = known.filter(|known| known.stage == Stage::Whole);
-            known.map(|known| actions::fixes(&known.problems, range))
+            let analysis = snapshot.analysis(&file);
+            known.map(|known| actions::actions(&analysis, &known.problems, &asked))
         };
         let (file, checked) = (url.clone(), known.clone());
         let checked = move |snapshot: &Snapshot, publisher: &Publisher| {
             let known = checked(snapshot, publisher);
-            known.unwrap_or_else(|| actions::fixes(&pull::all(snapshot, &file), range))
+            known.unwrap_or_else(|| {
+                let problems = pull::all(snapshot, &file);
+                actions::actions(&snapshot.analysis(&file), &problems, &request)
+            })
         };
         // Both are asked now, about the same text; the second one need not be waited for if the first has an answer.
         let (known, checked) = (self.ask(Some(url.clone()), known), self.check(Some(url), checked));
         match known.await? {
-            Some(fixes) => Ok(Some(fixes)),
+            Some(actions) => Ok(Some(actions)),
             None => checked.await.map(Some),
         }
     }

@@ -70,7 +70,7 @@ fn parts_say_what_the_whole_says() {
             for finding in expected.iter_mut().chain(&mut findings) {
                 // Whitespace may belong to either neighbor; imports are edited in the text itself.
                 if finding.code != Some(Code::W0201) {
-                    finding.fix.iter_mut().for_each(|fix| fix.edits.clear());
+                    finding.fixes.iter_mut().for_each(|fix| fix.edits.clear());
                 }
             }
             let key = |finding: &Finding| format!("{finding:?}");

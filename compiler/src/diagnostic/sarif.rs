@@ -54,7 +54,8 @@ fn result(sources: &SourceMap, diagnostic: &Diagnostic) -> Value {
         diagnostic.primary.iter().map(|label| location(sources, label)).collect();
     let related: Vec<Value> =
         diagnostic.secondary.iter().map(|label| location(sources, label)).collect();
-    let fixes: Vec<Value> = diagnostic.fix.iter().map(|change| fix(sources, change)).collect();
+    let changes = diagnostic.fix.iter().chain(&diagnostic.alternatives);
+    let fixes: Vec<Value> = changes.map(|change| fix(sources, change)).collect();
     let flows = diagnostic.witness.iter().flat_map(|shown| flow::code_flows(sources, shown));
     let flows: Vec<Value> = flows.collect();
     json!({

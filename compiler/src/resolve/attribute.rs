@@ -3,6 +3,7 @@
 //! The only attribute is `allow`; its words are `shared`, `clobber`, `unused` and the codes of warnings and notes
 //! (E0213). An attribute of a declaration or statement applies to everything inside it.
 
+use super::name::meant;
 use super::program::Allowed;
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::syntax::ast;
@@ -77,7 +78,7 @@ fn unknown_word(argument: &ast::Name) -> Diagnostic {
     let message = format!("`allow` does not take `{}`", argument.text);
     let report = Diagnostic::new(Code::E0213, argument.span, message);
     match nearest(&argument.text, WORDS.iter().copied()) {
-        Some(near) => report.label(format!("did you mean `{near}`?")),
+        Some(near) => meant(report, argument.span, near),
         None => report
             .help("it takes `shared`, `clobber`, `unused`, or a warning's code, such as `W0202`"),
     }

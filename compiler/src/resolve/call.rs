@@ -7,6 +7,7 @@
 use super::body::{Body, Typed};
 use super::global::Entity;
 use super::import::{Wanted, module_with};
+use super::name::meant;
 use super::program::{Expr, ExprKind, Fold, Intrinsic, Method};
 use super::signature::Takes;
 use super::types::{self, Ty};
@@ -379,7 +380,7 @@ impl Body<'_> {
         let message = format!("{ty} has no method `{}`", method.text);
         let report = Diagnostic::new(Code::E0208, method.span, message);
         match nearest(&method.text, METHODS.iter().copied()) {
-            Some(near) => report.label(format!("did you mean `{near}`?")),
+            Some(near) => meant(report, method.span, near),
             None if super::body::builtin(&method.text).is_some() => {
                 report.help(format!("without parentheses: `.{}`", method.text))
             }
@@ -455,7 +456,7 @@ fn unknown_fold(name: &ast::Name) -> Diagnostic {
     let report = Diagnostic::new(Code::E0201, name.span, message);
     let folds = ["sum", "min", "max", "all", "any"];
     match nearest(&name.text, folds) {
-        Some(near) => report.label(format!("did you mean `{near}`?")),
+        Some(near) => meant(report, name.span, near),
         None => report.note("`sum`, `min`, `max`, `all` and `any` do"),
     }
 }
@@ -482,7 +483,7 @@ fn no_parameter(callee: Callee, name: &ast::Name, parameters: &[Takes]) -> Diagn
         .and(callee.definition, format!("`{}` is declared here", callee.name));
     let names = parameters.iter().map(|takes| takes.name.as_str());
     match nearest(&name.text, names.chain(callee.also.iter().copied())) {
-        Some(near) => report.label(format!("did you mean `{near}`?")),
+        Some(near) => meant(report, name.span, near),
         None => {
             let names = parameters.iter().map(|takes| takes.name.as_str());
             let names: Vec<&str> = names.chain(callee.also.iter().copied()).collect();

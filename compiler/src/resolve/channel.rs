@@ -125,6 +125,8 @@ impl Body<'_> {
             self.report(report);
             return None;
         }
+        // Without it the other declaration would name nothing.
+        declaration.stands = None;
         self.uses.add(end.name.span, definition);
         Some(ChannelEnd { family, indices, span: end.span })
     }
@@ -158,6 +160,15 @@ pub(super) fn behind(link: &Link) -> Option<BufferName> {
         Link::If(_, then, otherwise) => {
             behind(then).filter(|then| behind(otherwise) == Some(*then))
         }
+    }
+}
+
+/// Whether a link leads to the rank that is an index of its channel.
+pub(super) fn leads_to_index(link: &Link) -> bool {
+    match link {
+        Link::Memory(peer) | Link::Port(peer) => peer.dimension.is_some(),
+        Link::Switch(..) => false,
+        Link::If(_, then, otherwise) => leads_to_index(then) && leads_to_index(otherwise),
     }
 }
 

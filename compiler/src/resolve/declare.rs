@@ -6,7 +6,7 @@
 use super::attribute;
 use super::body::{Body, Bound, Level, SHAPE};
 use super::call::given_twice;
-use super::channel::{behind, is_wrong, member};
+use super::channel::{behind, is_wrong, leads_to_index, member};
 use super::family::{Families, Family};
 use super::global::{Declared, Globals};
 use super::option;
@@ -228,7 +228,7 @@ impl Body<'_> {
             ast::ProgramItemKind::Statement(statement) => {
                 let statement = self.statement(&[], statement, item.span);
                 if let Some(Stmt { kind: StmtKind::Let(local, _), .. }) = &statement
-                    && !item.attributes.is_empty()
+                    && !(item.docs.is_empty() && item.attributes.is_empty())
                 {
                     self.locals[*local].stands = None;
                 }
@@ -306,6 +306,7 @@ impl Body<'_> {
         }
         if let Some(families) = &mut self.families {
             families.channels[id].behind = behind(&link);
+            families.channels[id].leads_to_index = dimensions.len() == 1 && leads_to_index(&link);
             families.channels[id].end = to.as_ref().map(|end| end.family);
         }
         parts.channels.push(ChannelFamily {

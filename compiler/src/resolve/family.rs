@@ -72,6 +72,8 @@ pub(super) struct Declaration {
     pub(super) link: Option<LinkKind>,
     /// The buffer behind a switch channel, once that has been resolved.
     pub(super) behind: Option<BufferName>,
+    /// Whether a channel leads to the rank that is its only index; known once its declaration has been resolved.
+    pub(super) leads_to_index: bool,
     /// The channel that a channel's `to` names, once that has been resolved.
     pub(super) end: Option<ChannelFamilyId>,
     /// Whether a channel's link was reported: then its number of indices is not known for certain.
@@ -162,7 +164,8 @@ impl Families {
                 (&ast.name, Family::Semaphore(self.semaphores.push(row)))
             }
         };
-        self.get_mut(family).stands = item.attributes.is_empty().then_some(item.span);
+        let bare = item.docs.is_empty() && item.attributes.is_empty();
+        self.get_mut(family).stands = bare.then_some(item.span);
         if self.is_new(&name.text, name.span, reports) {
             self.names.insert(name.text.clone(), family);
         } else {
@@ -187,6 +190,7 @@ fn declaration(name: &str, span: Span, arity: usize) -> Declaration {
         arity,
         link: None,
         behind: None,
+        leads_to_index: false,
         end: None,
         wrong: false,
         reached: false,

@@ -8,6 +8,7 @@ use super::attribute;
 use super::index::{Entry, EntryKind};
 use super::item::Found;
 use super::load::{Module, ModuleId, Modules, uses};
+use super::name::meant;
 use super::program::{Allowed, CollectiveId, ConstantId, FunctionId, ProcedureId, ProgramId};
 use super::usage::{self, Uses};
 use crate::diagnostic::{Code, Diagnostic, nearest};
@@ -329,7 +330,7 @@ fn unknown_import(globals: &Globals, from: ModuleId, name: &ast::Name) -> Diagno
     let message = format!("`{}` declares no `{}`", file.name, name.text);
     let report = Diagnostic::new(Code::E0206, name.span, message);
     if let Some(near) = globals.offered_like(from, &name.text) {
-        return report.label(format!("did you mean `{near}`?"));
+        return meant(report, name.span, &near);
     }
     let names = &globals.names[from];
     let elsewhere = [&names.values, &names.collectives].into_iter().find_map(|s| s.get(&name.text));

@@ -8,6 +8,7 @@
 use super::import::{Wanted, module_with};
 use super::index::{self, Index};
 use super::lost;
+use super::name::meant;
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::phase::phase;
 use crate::source::{FileId, Place, Ranges, SourceMap, Span};
@@ -376,7 +377,7 @@ fn unknown_module(path: &[ast::Name], wanted: &str, use_: &ast::Use, span: Span)
     let report =
         Diagnostic::new(Code::E0206, place, format!("the library has no module `{wanted}`"));
     if let Some(module) = nearest(wanted, modules.iter().map(String::as_str)) {
-        return report.label(format!("did you mean `{module}`?"));
+        return meant(report, place, module);
     }
     match imported.and_then(|name| Some((name, module_with(name, &Wanted::ALL)?))) {
         Some((name, module)) => report.help(format!("`{name}` is in `{module}`")),

@@ -16,8 +16,8 @@ use super::verb::{
     OPS, SYNCS, Via, destination_sides, links, needs_via, op_word, packets, reduces, source_sides,
     sync_word, synchronise_word, word,
 };
-use super::via::owner;
-use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
+use super::via::{Channels, Way, owner};
+use crate::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::syntax::ast::{SynchroniseVerb, TransferVerb};
@@ -176,12 +176,15 @@ impl Body<'_> {
         if sound.len() < operands().count() {
             return sound;
         }
-        let remote = operands().find(|operand| operand.nature.side == Some(Side::Remote));
+        let remote: Vec<&Operated> =
+            operands().filter(|operand| operand.nature.side == Some(Side::Remote)).collect();
         let unknown = operands().any(|operand| operand.nature.side.is_none());
         let switched = operands().any(|operand| operand.nature.side == Some(Side::Switch));
-        match (needs_via(verb), remote) {
+        match (needs_via(verb), remote.first()) {
             (Via::Always, _) | (Via::WhereRemote, Some(_)) if via.is_empty() => {
-                self.report(missing_via(transfer, remote, self.way_to(verb, remote)));
+                let end = destinations.last().map(|last| self.with_parentheses(last.span));
+                let way = self.way_to(verb, &remote);
+                self.report(missing_via(transfer, remote.first().copied(), way, end));
             }
             (Via::Never, _) => {
                 if let Some(channel) = via.first() {
@@ -384,12 +387,43 @@ fn group_among_sources(span: Span) -> Diagnostic {
         .help("reduce the group's chunks first, then the rest: two operations")
 }
 
-fn missing_via(transfer: &ast::Transfer, remote: Option<&Operated>, way: String) -> Diagnostic {
+/// An operation without the channels that it needs. They are written behind `last`, its last operand.
+fn missing_via(
+    transfer: &ast::Transfer,
+    remote: Option<&Operated>,
+    way: Way,
+    last: Option<Span>,
+) -> Diagnostic {
     let message = format!("`{}` needs a channel to reach another rank", word(transfer.verb));
-    let report = Diagnostic::new(Code::E0214, transfer.verb_span, message).help(way);
-    match remote {
-        Some(remote) => report.and(remote.span, "this is another rank's memory"),
-        None => report,
+    let mut report = Diagnostic::new(Code::E0214, transfer.verb_span, message);
+    if let Some(remote) = remote {
+        report = report.and(remote.span, "this is another rank's memory");
+    }
+    let found = match way {
+        Way::Declare(text) => return report.help(text),
+        Way::Via(found) => found,
+    };
+    let title = |text: &str| format!("name it after the operands: `via {text}`");
+    let fix = |channels: &Channels| {
+        let (place, certainty) = (last?, channels.certainty?);
+        let text = format!(" via {}", channels.text);
+        let edits = vec![Edit { span: Span { start: place.end, ..place }, text }];
+        Some(Fix { title: title(&channels.text), certainty, edits, import: None })
+    };
+    let fixes = found.iter().filter_map(fix);
+    match found.as_slice() {
+        [only] => match fix(only) {
+            Some(fix) => Diagnostic { fix: Some(fix), ..report },
+            None => report.help(title(&only.text)),
+        },
+        several => {
+            let texts = several.iter().map(|one| format!("`via {}`", one.text));
+            let texts: Vec<String> = texts.collect();
+            let alternatives = fixes.map(|fix| Fix { certainty: Certainty::Guess, ..fix });
+            let alternatives = alternatives.collect();
+            let help = format!("name one after the operands: {}", texts.join(" or "));
+            Diagnostic { alternatives, ..report.help(help) }
+        }
     }
 }
 

@@ -62,11 +62,10 @@ fn is_idle(declaration: &Declaration) -> bool {
 fn unused_declaration(code: Code, noun: &str, declaration: &Declaration, text: &str) -> Diagnostic {
     let Declaration { name, span, stands, .. } = declaration;
     let report = Diagnostic::new(code, *span, format!("the {noun} `{name}` is never used"));
-    // For a channel there is no such edit: it may be the end of another one that is not used either.
-    match stands.filter(|_| code != Code::W0202) {
+    match stands {
         Some(stands) => report
             .help("to keep it, write `#[allow(unused, \"why\")]` before it")
-            .guess(format!("remove the {noun} `{name}`"), vec![removal(stands, text)]),
+            .guess(format!("remove the {noun} `{name}`"), vec![removal(*stands, text)]),
         None => report.help("remove it, or write `#[allow(unused, \"why\")]` before it"),
     }
 }

@@ -1,4 +1,4 @@
-//! Suggests a channel for an operation that names none. In: its verb and its remote operand. Out: what to write.
+//! Suggests channels for an operation that names none. In: its verb and its remote operands. Out: what to write.
 
 use super::body::Body;
 use super::family::{Declaration, LinkKind};
@@ -6,51 +6,93 @@ use super::program::{Expr, ExprKind, Operand};
 use super::stmt::Operated;
 use super::types::Ty;
 use super::verb::links;
+use crate::diagnostic::Certainty;
 use crate::syntax::ast::TransferVerb;
 
+/// What an operation that names no channel can write after its operands.
+pub(super) enum Way {
+    /// One of these, each with the channels of another family or parameter.
+    Via(Vec<Channels>),
+    /// First something has to be declared, as this text says.
+    Declare(String),
+}
+
+/// Channels, as they are written after `via`.
+pub(super) struct Channels {
+    /// Their names and indices; no indices that could be meant may have been found.
+    pub(super) text: String,
+    /// Whether they can be written as they are, and whether they certainly lead to the operands; none if an index in
+    /// the text only stands for the one that is needed.
+    pub(super) certainty: Option<Certainty>,
+}
+
 impl Body<'_> {
-    /// What to write after the operands: a channel that exists, or how to declare one.
-    pub(super) fn way_to(&self, verb: TransferVerb, remote: Option<&Operated>) -> String {
+    /// What to write after the operands: channels that exist, or how to declare one.
+    pub(super) fn way_to(&self, verb: TransferVerb, remote: &[&Operated]) -> Way {
         let Some(families) = &self.families else {
             let is_channel = |ty: &Ty| self.types.known(ty) == Ty::Channel;
-            let mut own = self.visible_locals().filter(|(_, local)| {
+            let own = self.visible_locals().filter(|(_, local)| {
                 self.locals.lookup(*local).is_some_and(|known| is_channel(&known.ty))
             });
-            return match own.next() {
-                Some((name, _)) => format!("name it after the operands: `via {name}`"),
-                None => {
-                    "take one as a parameter, `c: channel`, and name it after the operands: `via c`"
-                        .to_owned()
-                }
-            };
+            let own = own.map(|(name, _)| guessed(name.clone()));
+            return way(own.collect(), "take one as a parameter, `c: channel`", "c");
         };
         let fits = |row: &&Declaration| row.link.is_some_and(|link| links(verb).contains(&link));
-        if let Some(row) = families.channels.iter().find(fits) {
-            return format!("name it after the operands: `via {}`", self.leading(row, remote));
-        }
+        let found = families.channels.iter().filter(fits).map(|row| self.leading(row, remote));
         let word = match links(verb) {
             [LinkKind::Port, ..] => "port",
             _ => "memory",
         };
-        format!(
-            "declare one, `channel c[p in peers] = {word}(p);`, and name it after the operands: `via c[p]`"
-        )
+        let declaration = format!("declare one, `channel c[p in peers] = {word}(p);`");
+        way(found.collect(), &declaration, "c[p]")
     }
 
-    /// The member of a family that probably leads to the rank of an operand.
-    fn leading(&self, row: &Declaration, remote: Option<&Operated>) -> String {
+    /// The members of a family that probably lead to the ranks of operands.
+    fn leading(&self, row: &Declaration, remote: &[&Operated]) -> Channels {
         let name = &row.name;
-        match (row.arity, remote.map(|operand| &operand.operand)) {
-            (0, _) => name.clone(),
-            (1, Some(Operand::One(chunk))) => {
-                match owner(chunk).map(|(rank, _)| self.text(rank.span)) {
-                    Some(rank) if rank != "this" => format!("{name}[{}]", rank.trim_matches('`')),
-                    _ => format!("{name}[p]"),
+        let owners: Option<Vec<&Expr>> = remote.iter().map(|operand| one_owner(operand)).collect();
+        match (row.arity, owners.as_deref()) {
+            (0, _) => guessed(name.clone()),
+            (1, Some([first, rest @ ..])) => {
+                let mut members: Vec<String> = Vec::new();
+                for owner in std::iter::once(first).chain(rest) {
+                    let text = self.text(owner.span);
+                    if text == "this" {
+                        return Channels { text: format!("{name}[p]"), certainty: None };
+                    }
+                    let member = format!("{name}[{}]", text.trim_matches('`'));
+                    if !members.contains(&member) {
+                        members.push(member);
+                    }
                 }
+                let certainty = if row.leads_to_index { Certainty::Sure } else { Certainty::Guess };
+                Channels { text: members.join(", "), certainty: Some(certainty) }
             }
-            (_, _) => format!("{name}[{}]", vec!["*"; row.arity].join(", ")),
+            (1, _) => guessed(format!("{name}[*]")),
+            (arity, _) => {
+                let text = format!("{name}[{}]", vec!["*"; arity].join(", "));
+                Channels { text, certainty: None }
+            }
         }
     }
+}
+
+fn guessed(text: String) -> Channels {
+    Channels { text, certainty: Some(Certainty::Guess) }
+}
+
+fn way(found: Vec<Channels>, declaration: &str, name: &str) -> Way {
+    if found.is_empty() {
+        Way::Declare(format!("{declaration}, and name it after the operands: `via {name}`"))
+    } else {
+        Way::Via(found)
+    }
+}
+
+/// The rank whose memory an operand is in, if it is a single chunk.
+fn one_owner(operand: &Operated) -> Option<&Expr> {
+    let Operand::One(chunk) = &operand.operand else { return None };
+    owner(chunk).map(|(rank, _)| rank)
 }
 
 /// The rank whose memory a chunk is in, as it is written, and the buffer.

@@ -1,7 +1,7 @@
 //! Converts findings to diagnostics of the protocol.
 //!
 //! In: the findings about a file. Out: its diagnostics, with the other places as related information, a link to the
-//! page that explains the code, and the fix. Notes and helps follow the message, one on each line.
+//! page that explains the code, and the fixes. Notes and helps follow the message, one on each line.
 //!
 //! Few editors show related information unless asked. The other side of a race, or of operations that wait for each
 //! other, is therefore an information diagnostic of its own, which links back: both lines are underlined in every
@@ -9,7 +9,7 @@
 
 use crate::analysis::Spot;
 use crate::copies;
-use crate::diagnostics::Finding;
+use crate::diagnostics::{Finding, QuickFix};
 use crate::text::Lines;
 use compiler::diagnostic::{Code, Import, Severity};
 use compiler::resolve::import;
@@ -25,15 +25,17 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A diagnostic and its fix.
+/// A diagnostic and its fixes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// The file in which it is shown.
     pub url: Url,
     /// The diagnostic that the client is sent.
     pub diagnostic: Diagnostic,
-    /// The change that fixes it.
-    pub fix: Option<Fix>,
+    /// The changes of which each fixes it.
+    pub fixes: Vec<Fix>,
+    /// Its code, if an attribute around its place accepts it.
+    pub allowable: Option<Code>,
 }
 
 /// A change of files.
@@ -162,7 +164,7 @@ fn shown(mut findings: Vec<&Finding>) -> (Vec<&Finding>, Option<Finding>) {
         related: Vec::new(),
         notes: Vec::new(),
         helps: Vec::new(),
-        fix: None,
+        fixes: Vec::new(),
         ..(*first).clone()
     });
     (findings, more)
@@ -237,14 +239,17 @@ fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Probl
         }
         Some(((context.url)(&spot.name)?, TextEdit::new(range, text.clone())))
     };
-    let fix = finding.fix.as_ref().and_then(|quick_fix| {
+    let fix = |quick_fix: &QuickFix| {
         let mut edits = quick_fix.edits.iter().map(edit).collect::<Option<Vec<_>>>()?;
         if let Some(import) = &quick_fix.import {
             edits.extend(context.import(&finding.spot.name, import)?);
         }
         Some(Fix { title: quick_fix.title.clone(), sure: quick_fix.sure, edits })
-    });
-    Some(Problem { url: (context.url)(&place.name)?, diagnostic, fix })
+    };
+    let fixes = finding.fixes.iter().filter_map(fix).collect();
+    let allowable = finding.code.filter(|code| code.severity() != Severity::Error);
+    let allowable = allowable.filter(|_| elsewhere.is_none());
+    Some(Problem { url: (context.url)(&place.name)?, diagnostic, fixes, allowable })
 }
 
 fn message(finding: &Finding) -> String {

@@ -4,6 +4,7 @@ use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
 use crate::resolve::body::{BUILTINS, Body, Level, Side, Typed};
 use crate::resolve::call::counted;
 use crate::resolve::family::{Family, LinkKind};
+use crate::resolve::name::meant;
 use crate::resolve::program::{BufferName, Expr, ExprKind, Type};
 use crate::resolve::types::{self, Ty};
 use crate::source::Span;
@@ -66,7 +67,7 @@ impl Body<'_> {
         {
             families.get_mut(family).used = true;
         }
-        Some(report.label(format!("did you mean `{near}`?")))
+        Some(meant(report, field.span, &near))
     }
 
     /// A buffer of another rank, in a function or procedure that takes no buffer of that name.

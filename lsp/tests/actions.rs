@@ -1,0 +1,191 @@
+//! Code actions: conversations with a server in this process, and what is left of the findings once an action is made.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic fails the test")]
+
+#[path = "support/client.rs"]
+mod client;
+
+use client::{Client, accepting_edits};
+use serde_json::{Value, json};
+use server::text::{Encoding, Lines};
+
+const URI: &str = "untitled:Untitled-1";
+
+/// A file that is open in a client and has been checked.
+struct Opened {
+    client: Client,
+    text: String,
+    version: i32,
+    found: Vec<Value>,
+}
+
+impl Opened {
+    fn new(text: &str) -> Opened {
+        let mut client = Client::new(None, accepting_edits());
+        client.open(URI, text);
+        let found = client.settled(URI, 1);
+        Opened { client, text: text.to_owned(), version: 1, found }
+    }
+
+    /// Replaces the text; waits until it has been checked.
+    fn replace(&mut self, text: String) {
+        self.version += 1;
+        self.client.replace(URI, self.version, &text);
+        self.found = self.client.settled(URI, self.version);
+        self.text = text;
+    }
+
+    fn codes(&self) -> Vec<&str> {
+        Client::codes(&self.found)
+    }
+
+    /// The actions of some kinds, at a range.
+    fn actions(&mut self, range: &Value, only: Option<&[&str]>) -> Vec<Value> {
+        let mut context = json!({"diagnostics": []});
+        if let Some(only) = only {
+            context["only"] = json!(only);
+        }
+        let asked = json!({"textDocument": {"uri": URI}, "range": range, "context": context});
+        let actions = self.client.request("textDocument/codeAction", asked);
+        actions.as_array().unwrap().clone()
+    }
+
+    /// The actions at the first finding with a code.
+    fn actions_at(&mut self, code: &str) -> Vec<Value> {
+        let range = self.found.iter().find(|one| one["code"] == code).unwrap()["range"].clone();
+        self.actions(&range, None)
+    }
+
+    /// The text once an action has been made.
+    fn made(&self, action: &Value) -> String {
+        let lines = Lines::new(self.text.as_str().into(), Encoding::Utf16);
+        let edits = action["edit"]["changes"][URI].as_array().unwrap().iter();
+        let mut edits: Vec<(std::ops::Range<u32>, &str)> = edits
+            .map(|edit| {
+                let range = serde_json::from_value(edit["range"].clone()).unwrap();
+                (lines.offsets(range), edit["newText"].as_str().unwrap())
+            })
+            .collect();
+        edits.sort_by_key(|(range, _)| (range.start, range.end));
+        let mut text = self.text.clone();
+        for (range, new) in edits.into_iter().rev() {
+            text.replace_range(range.start as usize..range.end as usize, new);
+        }
+        text
+    }
+}
+
+fn titles(actions: &[Value]) -> Vec<&str> {
+    actions.iter().map(|action| action["title"].as_str().unwrap()).collect()
+}
+
+/// A program that puts without a channel, with some channels.
+fn without_channel(channels: &str) -> String {
+    format!(
+        "use std::collectives::allgather;\n\nprogram p(ranks: int = 2) {{\n    \
+         collective allgather(ranks, in_place = true);\n{channels}    block main {{\n        \
+         for p in peers {{ put output[rank] -> /* to */ p.output[rank]; }}\n    }}\n}}\n"
+    )
+    .replace("/* to */", "// Aside.\n            ")
+}
+
+#[test]
+fn a_missing_channel_is_named() {
+    let one = "    channel mem[q in peers] = memory(q);\n";
+    let mut opened = Opened::new(&without_channel(one));
+    let actions = opened.actions_at("E0214");
+    assert_eq!(titles(&actions), ["Name it after the operands: `via mem[p]`"]);
+    assert_eq!(actions[0]["isPreferred"], true);
+    let wanted = opened.text.replace("p.output[rank];", "p.output[rank] via mem[p];");
+    assert_eq!(opened.made(&actions[0]), wanted);
+    opened.client.finish();
+}
+
+#[test]
+fn where_several_channels_fit_there_is_an_action_for_each() {
+    let several = "    channel mem[q in peers] = memory(q);\n    channel near = memory(1 - rank);\n    \
+                   channel nvls = switch(0..ranks, output);\n    channel far[q in peers] = port(q);\n";
+    let mut opened = Opened::new(&without_channel(several));
+    let actions = opened.actions_at("E0214");
+    let via = ["via mem[p]", "via near", "via far[p]"];
+    let wanted = via.map(|via| format!("Name it after the operands: `{via}`"));
+    assert_eq!(titles(&actions), wanted);
+    for (action, via) in actions.iter().zip(via) {
+        assert_eq!(action["isPreferred"], false);
+        let wanted = opened.text.replace("p.output[rank];", &format!("p.output[rank] {via};"));
+        assert_eq!(opened.made(action), wanted);
+    }
+    opened.client.finish();
+}
+
+/// A program with a warning of each kind that an attribute accepts: on lines of their own, between other code, inside a
+/// block, about an import, and about the whole program.
+const WARNED: &str = "use std::collectives::unchecked;
+use std::patterns::meet;
+
+/// Has a parameter too many.
+fn f(a: int, b: int) = a;
+
+program p(ranks: int = 2) {
+    collective unchecked(ranks, outputs = ranks);
+    scratch spare[2]; semaphore never;
+    #[allow(shared, \"another one\")]
+    channel idle[p in peers] = memory(p);
+    let n = f(1, 2);
+    block main {
+        for i in 0..2 { let m = i; copy input[0] -> output[rank]; }
+    }
+}
+";
+
+#[test]
+fn warnings_are_allowed_where_they_are() {
+    let mut opened = Opened::new(WARNED);
+    let all = ["W0201", "W0205", "W0203", "W0204", "W0202", "W0205", "W0205"];
+    assert_eq!(opened.codes(), all);
+    for code in all {
+        let title = format!("Allow {code} here");
+        let actions = opened.actions_at(code);
+        let action = actions.iter().find(|action| action["title"] == title.as_str()).unwrap();
+        assert_eq!((&action["kind"], &action["isPreferred"]), (&json!("quickfix"), &json!(false)));
+        let before = opened.found.len();
+        opened.replace(opened.made(action));
+        assert_eq!(opened.found.len(), before - 1, "{code}: {:?}\n{}", opened.codes(), opened.text);
+    }
+    let why = |code: &str| format!("#[allow({code}, \"why\")]");
+    let (import, local) = (why("W0201"), why("W0205"));
+    let expected = WARNED
+        .replace("use std::patterns", &format!("{import}\nuse std::patterns"))
+        .replace("fn f", &format!("{local}\nfn f"))
+        .replace("    scratch", &format!("    {}\n    scratch", why("W0203")))
+        .replace("; semaphore", &format!("; {} semaphore", why("W0204")))
+        .replace("    channel", &format!("    {}\n    channel", why("W0202")))
+        .replace("    let n", &format!("    {local}\n    let n"))
+        .replace("let m", &format!("{local} let m"));
+    assert_eq!(opened.text, expected);
+    opened.client.finish();
+}
+
+#[test]
+fn errors_are_not_allowed() {
+    let text = WARNED.replace("copy input[0]", "copy inptu[0]");
+    let mut opened = Opened::new(&text);
+    let actions = opened.actions_at("E0201");
+    assert_eq!(titles(&actions), ["Write `input`"]);
+    opened.client.finish();
+}
+
+#[test]
+fn only_kinds_that_are_asked_for_are_sent() {
+    let mut opened = Opened::new(WARNED);
+    let range = opened.found[0]["range"].clone();
+    let quick = ["Remove the import `meet`", "Allow W0201 here"];
+    assert_eq!(titles(&opened.actions(&range, None)), quick);
+    assert_eq!(titles(&opened.actions(&range, Some(&["refactor", "quickfix"]))), quick);
+    for other in ["refactor", "quick", "quickfix.other"] {
+        assert!(opened.actions(&range, Some(&[other])).is_empty(), "{other}");
+    }
+    // Some clients send an empty list if they want nothing in particular.
+    assert_eq!(titles(&opened.actions(&range, Some(&[]))), quick);
+    opened.client.finish();
+}
