@@ -281,7 +281,8 @@ impl LanguageServer for Ccl {
             return Ok(None);
         }
         let url = params.text_document.uri;
-        let request = actions::Request { range: params.range, only: params.context.only };
+        let (range, only) = (params.range, params.context.only);
+        let request = actions::Request { url: url.clone(), range, only };
         let file = url.clone();
         let asked = request.clone();
         let known = move |snapshot: &Snapshot, publisher: &Publisher| {

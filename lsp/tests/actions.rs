@@ -189,3 +189,95 @@ fn only_kinds_that_are_asked_for_are_sent() {
     assert_eq!(titles(&opened.actions(&range, Some(&[]))), quick);
     opened.client.finish();
 }
+
+/// A file that uses names that it does not import: some from a module of which it imports another name, some not. A
+/// word is too many, and a channel is missing.
+const UNIMPORTED: &str = "use std::collectives::allgather;
+use std::patterns::share;
+
+program p(ranks: int = 4) {
+    collective allgather(ranks, in_place = true);
+    require is_power_of_two(ranks), \"ranks must be a power of two\";
+    let steps = log2(ranks);
+    channel mem[p in peers] = memory(p);
+    block main {
+        meet(mem[*]);
+        for p in peers { put output[rank] -> p.output[rank] relaxed; }
+        handshake(mem[*]);
+    }
+}
+";
+
+fn with_imports(text: &str) -> String {
+    let all = "::{share, handshake, meet};\nuse std::math::{is_power_of_two, log2};";
+    text.replace("::share;", all)
+}
+
+/// The title and the new text of the only action of a kind. Actions about the file are the same everywhere in it.
+fn only_action(opened: &mut Opened, kind: &str) -> (String, String) {
+    let start = json!({"line": 0, "character": 0});
+    let actions = opened.actions(&json!({"start": start, "end": start}), Some(&[kind]));
+    assert_eq!(actions.len(), 1, "{kind}: {actions:?}");
+    assert!(actions[0]["kind"].as_str().unwrap().starts_with(kind));
+    (actions[0]["title"].as_str().unwrap().to_owned(), opened.made(&actions[0]))
+}
+
+#[test]
+fn all_missing_imports_are_added_at_once() {
+    let mut opened = Opened::new(UNIMPORTED);
+    let (title, text) = only_action(&mut opened, "source.addMissingImports");
+    assert_eq!(title, "Add all missing imports");
+    assert_eq!(text, with_imports(UNIMPORTED));
+    opened.client.finish();
+}
+
+#[test]
+fn all_fixes_that_are_certain_are_made_at_once() {
+    let mut opened = Opened::new(UNIMPORTED);
+    let expected =
+        with_imports(UNIMPORTED).replace("p.output[rank] relaxed;", "p.output[rank] via mem[p] ;");
+    for kind in ["source.fixAll", "source.fixAll.ccl"] {
+        let (title, text) = only_action(&mut opened, kind);
+        assert_eq!((title.as_str(), &text), ("Make all fixes that are certain", &expected));
+    }
+    opened.client.finish();
+}
+
+#[test]
+fn imports_are_organized() {
+    let text = WARNED
+        .replace("::meet;\n", "::meet;\nuse std::math::log2;\nuse std::math::gcd;\n")
+        .replace("let n = f(1, 2);", "let _n = gcd(4, 2) + log2(4);");
+    let mut opened = Opened::new(&text);
+    let (title, organized) = only_action(&mut opened, "source.organizeImports");
+    assert_eq!(title, "Organize imports");
+    let imports = "use std::collectives::unchecked;\nuse std::math::{gcd, log2};\n\n";
+    assert!(organized.starts_with(imports), "{organized}");
+    opened.replace(organized);
+    assert!(!opened.codes().contains(&"W0201"));
+    let start = json!({"line": 0, "character": 0});
+    let range = json!({"start": start, "end": start});
+    assert!(opened.actions(&range, Some(&["source.organizeImports"])).is_empty());
+    opened.client.finish();
+}
+
+#[test]
+fn actions_about_the_file_are_sent_only_if_asked_for() {
+    let mut opened = Opened::new(UNIMPORTED);
+    let range = opened.found[0]["range"].clone();
+    let kinds = |actions: Vec<Value>| -> Vec<String> {
+        actions.iter().map(|action| action["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    let source = ["source.fixAll.ccl", "source.addMissingImports", "source.organizeImports"];
+    let actions = opened.actions(&range, None);
+    assert!(kinds(actions).iter().all(|kind| kind == "quickfix"));
+    let actions = opened.actions(&range, Some(&["source"]));
+    assert_eq!(kinds(actions), source);
+    let actions = opened.actions(&range, Some(&["quickfix", "source.addMissingImports"]));
+    assert!(kinds(actions).iter().all(|kind| kind == "quickfix" || kind == source[1]));
+    assert!(opened.actions(&range, Some(&["source.fixAll.other"])).is_empty());
+    let answer = Client::bare().initialize(None, accepting_edits());
+    let offered = &answer["capabilities"]["codeActionProvider"]["codeActionKinds"];
+    assert_eq!(*offered, json!(["quickfix", source[0], source[1], source[2]]));
+    opened.client.finish();
+}

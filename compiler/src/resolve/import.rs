@@ -5,7 +5,7 @@ use super::load::{Module, uses};
 use crate::diagnostic::{Diagnostic, Edit, Import, nearest};
 use crate::source::{FileId, Span};
 use crate::syntax::ast::{self, UseRoot};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// What a name is used as: the word of its declaration.
@@ -80,7 +80,8 @@ pub(super) fn found(
     let from = module_with(&name.text, &[wanted]).filter(|_| !is_library(module))?;
     let title = format!("insert `use {from}::{};`", name.text);
     let import = Import { from: from.to_owned(), name: name.text.clone() };
-    Some(report.clone().fix(title, edits(&module.ast, module.file, &import)).importing(import))
+    let edits = edits(&module.ast, module.file, std::slice::from_ref(&import));
+    Some(report.clone().fix(title, edits).importing(import))
 }
 
 /// Adds to a report which name of the library was probably meant.
@@ -98,7 +99,7 @@ pub(super) fn meant(
     };
     let title = format!("write `{near}`, and `use {from}::{near};`");
     let import = Import { from: from.to_owned(), name: near.to_owned() };
-    let mut edits = edits(&module.ast, module.file, &import);
+    let mut edits = edits(&module.ast, module.file, std::slice::from_ref(&import));
     edits.push(Edit { span: name.span, text: near.to_owned() });
     report.guess(title, edits).importing(import)
 }
@@ -108,24 +109,38 @@ pub(super) fn is_library(module: &Module) -> bool {
     module.name.starts_with("std::")
 }
 
-/// The edits of a file that import a name: next to others from the same module, or on a line of its own.
+/// The edits of a file that import names: next to others from the same modules, or on lines of their own.
 #[must_use]
-pub fn edits(file: &ast::File, id: FileId, import: &Import) -> Vec<Edit> {
+pub fn edits(file: &ast::File, id: FileId, imports: &[Import]) -> Vec<Edit> {
+    let mut modules: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for Import { from, name } in imports {
+        modules.entry(from).or_default().insert(name);
+    }
     let uses = uses(file);
-    let beside = uses.iter().rev().find_map(|(use_, _)| beside(use_, import));
-    beside.unwrap_or_else(|| {
-        let line = format!("use {}::{};", import.from, import.name);
-        let (at, text) = match (uses.last(), file.items.first()) {
-            (Some((_, last)), _) => (last.end, format!("\n{line}")),
-            (None, Some(first)) => (begin(first), format!("{line}\n\n")),
-            (None, None) => (0, format!("{line}\n")),
-        };
-        vec![Edit { span: Span { file: id, start: at, end: at }, text }]
-    })
+    let (mut edits, mut lines) = (Vec::new(), Vec::new());
+    for (from, names) in modules {
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        match uses.iter().rev().find_map(|(use_, _)| beside(use_, from, &names)) {
+            Some(beside) => edits.extend(beside),
+            None if names.contains(',') => lines.push(format!("use {from}::{{{names}}};")),
+            None => lines.push(format!("use {from}::{names};")),
+        }
+    }
+    if lines.is_empty() {
+        return edits;
+    }
+    let lines = lines.join("\n");
+    let (at, text) = match (uses.last(), file.items.first()) {
+        (Some((_, last)), _) => (last.end, format!("\n{lines}")),
+        (None, Some(first)) => (begin(first), format!("{lines}\n\n")),
+        (None, None) => (0, format!("{lines}\n")),
+    };
+    edits.push(Edit { span: Span { file: id, start: at, end: at }, text });
+    edits
 }
 
-/// The edit that adds a name to an import, if that imports from the same module.
-fn beside(use_: &ast::Use, Import { from, name }: &Import) -> Option<Vec<Edit>> {
+/// The edits that add names to an import, if that imports from the same module.
+fn beside(use_: &ast::Use, from: &str, names: &str) -> Option<Vec<Edit>> {
     let UseRoot::Name(root) = &use_.root else { return None };
     let path = use_.path.iter().map(|part| part.text.as_str());
     let last = use_.names.last()?;
@@ -133,12 +148,15 @@ fn beside(use_: &ast::Use, Import { from, name }: &Import) -> Option<Vec<Edit>> 
     let end = last.alias.as_ref().map_or(last.name.span.end, |alias| alias.span.end);
     let same = from.split("::").eq(std::iter::once(root.text.as_str()).chain(path));
     let behind = Span { start: end, end, ..last.name.span };
-    same.then(|| match use_.braced {
-        true => vec![Edit { span: behind, text: format!(", {name}") }],
-        false => vec![
-            Edit { span: Span { end: first.start, ..first }, text: "{".to_owned() },
-            Edit { span: behind, text: format!(", {name}}}") },
-        ],
+    same.then(|| {
+        if use_.braced {
+            return vec![Edit { span: behind, text: format!(", {names}") }];
+        }
+        let before = Span { end: first.start, ..first };
+        vec![
+            Edit { span: before, text: "{".to_owned() },
+            Edit { span: behind, text: format!(", {names}}}") },
+        ]
     })
 }
 

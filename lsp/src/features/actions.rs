@@ -1,20 +1,26 @@
 //! Code actions: the changes that reports propose, and attributes that accept what is reported.
 //!
 //! In: the problems of a file, a range, and the kinds of actions that the client asks for. Out: one action for each
-//! distinct change that fixes a problem in the range, then one for each warning there that can be allowed.
+//! distinct change that fixes a problem in the range, then one for each warning there that can be allowed. Actions about
+//! the whole file are only computed for clients that ask for them.
 
 mod allow;
+mod organize;
+mod source;
 
 use super::problems::{Fix, Problem};
 use crate::analysis::Analysis;
 use lsp_types::{
     CodeAction, CodeActionKind, CodeActionOrCommand, Range, TextEdit, Url, WorkspaceEdit,
 };
+use source::{Checked, SOURCE_ACTIONS};
 use std::collections::BTreeMap;
 
 /// What a client asks for.
 #[derive(Clone, Debug)]
 pub struct Request {
+    /// The file.
+    pub url: Url,
     /// The range that is selected.
     pub range: Range,
     /// The kinds that it wants, with all kinds below them; quick fixes if it says nothing.
@@ -36,6 +42,13 @@ fn is_below(kind: &str, other: &str) -> bool {
     other.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
+/// The kinds of all actions.
+#[must_use]
+pub fn kinds() -> Vec<CodeActionKind> {
+    let source = SOURCE_ACTIONS.into_iter().map(|action| action.kind);
+    std::iter::once(CodeActionKind::QUICKFIX).chain(source).collect()
+}
+
 /// The actions for a request.
 #[must_use]
 pub fn actions(
@@ -53,6 +66,9 @@ pub fn actions(
         actions.extend(fixes(&problems));
         actions.extend(problems.iter().filter_map(|problem| allow::allow(analysis, problem)));
     }
+    let file = Checked { analysis, url: &request.url, problems };
+    let wanted = SOURCE_ACTIONS.into_iter().filter(|action| request.wants(&action.kind));
+    actions.extend(wanted.filter_map(|action| action.apply(&file)));
     actions.into_iter().map(CodeActionOrCommand::CodeAction).collect()
 }
 

@@ -47,6 +47,8 @@ pub struct Fix {
     pub sure: bool,
     /// Its edits.
     pub edits: Vec<(Url, TextEdit)>,
+    /// The name that it imports into the file of the problem.
+    pub import: Option<Import>,
 }
 
 /// Maps names of files to URLs and texts, with caches.
@@ -90,10 +92,11 @@ impl<'c> Context<'c> {
         let (url, lines) = ((self.url)(name)?, self.lines(name)?);
         let parse = || Some(Rc::new(syntax::parse(FileId(0), lines.text()).0));
         let file = self.files.borrow_mut().entry(name.to_owned()).or_insert_with(parse).clone()?;
-        let edits = import::edits(&file, FileId(0), import).into_iter().map(|edit| {
-            let range = lines.range(edit.span.start..edit.span.end);
-            (url.clone(), TextEdit::new(range, edit.text))
-        });
+        let edits =
+            import::edits(&file, FileId(0), std::slice::from_ref(import)).into_iter().map(|edit| {
+                let range = lines.range(edit.span.start..edit.span.end);
+                (url.clone(), TextEdit::new(range, edit.text))
+            });
         Some(edits.collect())
     }
 
@@ -244,7 +247,8 @@ fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Probl
         if let Some(import) = &quick_fix.import {
             edits.extend(context.import(&finding.spot.name, import)?);
         }
-        Some(Fix { title: quick_fix.title.clone(), sure: quick_fix.sure, edits })
+        let QuickFix { title, sure, import, .. } = quick_fix;
+        Some(Fix { title: title.clone(), sure: *sure, edits, import: import.clone() })
     };
     let fixes = finding.fixes.iter().filter_map(fix).collect();
     let allowable = finding.code.filter(|code| code.severity() != Severity::Error);

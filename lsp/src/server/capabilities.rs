@@ -1,10 +1,11 @@
 //! Capabilities: those of the client that matter here, and all those of the server.
 
+use crate::features::actions;
 use crate::features::completion::Support;
 use crate::features::tokens;
 use crate::text::Encoding;
 use lsp_types::{
-    CallHierarchyServerCapability, CodeActionKind, CodeActionOptions, CodeActionProviderCapability,
+    CallHierarchyServerCapability, CodeActionOptions, CodeActionProviderCapability,
     CodeLensOptions, CompletionOptions, DiagnosticOptions, DiagnosticServerCapabilities,
     DidChangeWatchedFilesRegistrationOptions, DocumentLinkOptions, DocumentOnTypeFormattingOptions,
     FileSystemWatcher, FoldingRangeProviderCapability, GlobPattern, HoverProviderCapability,
@@ -170,7 +171,7 @@ pub(super) fn capabilities(client: Abilities) -> ServerCapabilities {
         })),
         diagnostic_provider: client.pulls.then_some(asked),
         code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
-            code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
+            code_action_kinds: Some(actions::kinds()),
             ..CodeActionOptions::default()
         })),
         document_formatting_provider: Some(OneOf::Left(true)),

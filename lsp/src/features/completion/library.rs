@@ -41,7 +41,7 @@ fn item(
         Wanted::Procedure => procedure(&import.name),
         Wanted::Collective => called(&import.name, CompletionItemKind::INTERFACE),
     };
-    let edits = edits(head, FileId(0), &import)
+    let edits = edits(head, FileId(0), std::slice::from_ref(&import))
         .into_iter()
         .map(|edit| TextEdit::new(analysis.lines.range(edit.span.start..edit.span.end), edit.text));
     let edits = Some(edits.collect());
