@@ -115,7 +115,11 @@ pub(super) fn classes(program: &Program) -> Classes {
     }
     classes.all.extend(sizes.all.iter().map(|size| Class::of_windows(program, size)));
     classes.left_out = classes.left_out.or(sizes.exceeded.map(LeftOut::Windows));
-    if what_matters(program).is_some() && windows::has_others(program, &served, alignment(program))
+    // A single operation that is shared out conflicts with whole ones alike, wherever it is cut.
+    let sliced = program.all_ops().filter_map(Op::transfer).filter(|one| one.slice.is_some());
+    if sliced.take(2).count() > 1
+        && what_matters(program).is_some()
+        && windows::has_others(program, &served, alignment(program))
     {
         classes.left_out = classes.left_out.or(Some(LeftOut::FewWindows));
     }
