@@ -271,17 +271,16 @@ fn beginning(declaration: &str) -> String {
 /// The documentation of what the top level of a declaration's program declares by a name.
 #[must_use]
 pub fn documentation_inside(file: &ast::File, name: &str) -> Option<String> {
-    let programs = file.items.iter().filter_map(|item| match &item.kind {
-        ItemKind::Program(program) => Some(program),
-        ItemKind::Use(_)
-        | ItemKind::Let(_)
-        | ItemKind::Function(_)
-        | ItemKind::Procedure(_)
-        | ItemKind::Collective(_) => None,
-    });
+    let programs = file.items.iter().filter_map(program_of);
     let mut items = programs.flat_map(|program| &program.items);
     let item = items.find(|item| named(&item.kind).is_some_and(|one| one.text == name))?;
     text_of(&item.docs)
+}
+
+/// The program that an item is, if it is one.
+#[must_use]
+pub fn program_of(item: &ast::Item) -> Option<&ast::Program> {
+    if let ItemKind::Program(program) = &item.kind { Some(program) } else { None }
 }
 
 /// The documentation of a file.

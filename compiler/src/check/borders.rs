@@ -6,8 +6,8 @@
 //! * slices of the same memory over another number of blocks, or with packets where the others are plain;
 //! * or a missing slice: what is left out of a message depends on where the others end.
 //!
-//! Also whether they meet windows of pipelines. Otherwise blocks that divide some chunks always have the same parts of them, and all others use all of them or none.
-//! What is only read is met by nobody.
+//! Also whether they meet windows of pipelines. Otherwise blocks that divide some chunks always have the same parts of them,
+//! and all others use all of them or none. What is only read is met by nobody.
 
 use crate::ir::memory::{Access, Extent, accesses, cells};
 use crate::ir::{Buffer, Operand, Program, RankId, Transfer, Verb};
@@ -23,7 +23,7 @@ pub(super) fn are_met(program: &Program) -> bool {
         for transfer in rank.all_ops().filter_map(|op| op.transfer()) {
             for access in accesses(transfer) {
                 let shared = shared(&access);
-                let operand = if shared.is_some() { access.operand } else { part(&access) };
+                let operand = whole_chunks(&access);
                 for extent in cells(&program.ranks, here, operand, access.packets) {
                     let borders = memory.entry((extent.rank, extent.buffer)).or_default();
                     borders.add(&extent, access.write, shared);
@@ -88,10 +88,13 @@ fn shared(access: &Access) -> Option<Sharing> {
     ends_within.then_some((slice.count, access.packets))
 }
 
-/// The chunks of an access whose slice, if it has one, is a number of whole chunks.
-fn part(access: &Access) -> Operand {
+/// The chunks of an access: those of its slice, if that is a number of whole chunks, and otherwise of all that is shared out.
+pub(super) fn whole_chunks(access: &Access) -> Operand {
     let operand = access.operand;
     let Some(slice) = access.slice else { return operand };
+    if shared(access).is_some() {
+        return operand;
+    }
     let size = operand.size / slice.count.max(1);
     Operand {
         index: operand.index.saturating_add(size.saturating_mul(slice.index)),

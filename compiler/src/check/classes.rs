@@ -117,10 +117,7 @@ pub(super) fn classes(program: &Program) -> Classes {
     classes.left_out = classes.left_out.or(sizes.exceeded.map(LeftOut::Windows));
     // A single operation that is shared out conflicts with whole ones alike, wherever it is cut.
     let sliced = program.all_ops().filter_map(Op::transfer).filter(|one| one.slice.is_some());
-    if sliced.take(2).count() > 1
-        && what_matters(program).is_some()
-        && windows::has_others(program, &served, alignment(program))
-    {
+    if sizes.has_others && sliced.take(2).count() > 1 && what_matters(program).is_some() {
         classes.left_out = classes.left_out.or(Some(LeftOut::FewWindows));
     }
     classes.all.extend(long(program));
@@ -255,9 +252,10 @@ fn several_windows(
 ) -> (Vec<Class>, Option<LeftOut>) {
     let whole = |left_out| (vec![Class::whole(Subject::Given(program))], left_out);
     match what_matters(program) {
-        None => whole(None),
         Some(_) if slices_in_pipelines(program) => whole(Some(LeftOut::InPipelines)),
-        Some(_) if borders::meet_windows(program) => whole(Some(LeftOut::BesideWindows)),
+        // Where windows end in what a slice has of a chunk depends on the size of the message, however slices are cut.
+        _ if borders::meet_windows(program) => whole(Some(LeftOut::BesideWindows)),
+        None => whole(None),
         Some(_) if !are_whole(program) => whole(Some(LeftOut::Patterns(PARTS.exceeded()))),
         Some(_) => straight(Subject::Given(program), served),
     }

@@ -52,12 +52,12 @@ fn unwritten(report: Diagnostic, program: &ir::Program, broken: &[Broken]) -> Di
             first.rank.0
         )),
     };
-    if uses_first_chunks_only(program) {
-        let chunks = program.ranks.iter().map(|rank| rank.input_chunks.max(rank.output_chunks));
+    let chunks = program.ranks.iter().map(|rank| rank.input_chunks.max(rank.output_chunks));
+    let most = chunks.max().unwrap_or_default();
+    if most > 1 && uses_first_chunks_only(program) {
         let name = &program.collective.name;
         let text = format!(
-            "`input[0]` and `output[0]` are one of the {} chunks of {name}, not all of them: write `[..]` for all",
-            chunks.max().unwrap_or_default()
+            "`input[0]` and `output[0]` are one of the {most} chunks of {name}, not all of them: write `[..]` for all"
         );
         report.helps.insert(0, text);
     }

@@ -10,6 +10,7 @@
 //! * Where each chunk is at one distance from the beginning of every operand that windows cut, and no other operation accesses
 //!   a part of such an operand, all that matters is through how many windows each pipeline goes.
 
+use super::borders;
 use super::budget::{Exceeded, PARTS, SIZES_OF_WINDOWS};
 use crate::ir::memory::{accesses, cells};
 use crate::ir::run::{self, ChunkSize};
@@ -26,6 +27,9 @@ pub(super) struct ChunkSizes {
     pub(super) all: Vec<CheckedSize>,
     /// Why others are left out that may matter, if they are.
     pub(super) exceeded: Option<Exceeded>,
+    /// Whether messages are served that go through other numbers of windows than one and those of [`run::windows`], even if
+    /// they need not be checked because these two stand for them.
+    pub(super) has_others: bool,
     /// Whether these, what is left out, and the size of a single window are all that the plan serves.
     pub(super) is_complete: bool,
 }
@@ -63,17 +67,10 @@ pub(super) fn sizes(program: &Program, served: &RangeInclusive<u64>, alignment: 
     let is_uniform = tilings.all.len() == 1 && tilings.is_aligned;
     let is_once = tilings.all.iter().all(|tiling| tiling.windows(least) == 1);
     let sizes = all_sizes(program, served, alignment, &tilings);
-    match is_uniform && is_once && run::pace(program).behind == 0 && !sizes.is_complete {
-        true => ChunkSizes::default(),
-        false => sizes,
+    if is_uniform && is_once && run::pace(program).behind == 0 && !sizes.is_complete {
+        return ChunkSizes { has_others: sizes.has_others, ..ChunkSizes::default() };
     }
-}
-
-/// Whether messages are served that go through other numbers of windows than one and those of [`run::windows`].
-pub(super) fn has_others(program: &Program, served: &RangeInclusive<u64>, alignment: u64) -> bool {
-    let tilings = Tilings { all: tilings(program), is_aligned: is_aligned(program) };
-    let sizes = all_sizes(program, served, alignment, &tilings);
-    !sizes.all.is_empty() || sizes.exceeded.is_some()
+    sizes
 }
 
 /// All sizes that windows tile in other ways than a single one does, and those of [`run::windows`].
@@ -96,7 +93,8 @@ fn all_sizes(
         seen.insert(tilings.signature(windows.chunk_size()));
     }
     let breakpoints = tilings.breakpoints(&wanted);
-    let mut sizes = ChunkSizes { all: Vec::new(), exceeded: breakpoints.exceeded, is_complete };
+    let exceeded = breakpoints.exceeded;
+    let mut sizes = ChunkSizes { all: Vec::new(), exceeded, has_others: false, is_complete };
     for (like, served) in candidates(&breakpoints.all, &wanted, alignment) {
         if !seen.insert(tilings.signature(like)) {
             continue;
@@ -113,6 +111,7 @@ fn all_sizes(
         let windows = tilings.all.iter().map(|tiling| tiling.windows(like)).max().unwrap_or(1);
         sizes.all.push(CheckedSize { like, served, windows });
     }
+    sizes.has_others = !sizes.all.is_empty() || sizes.exceeded.is_some();
     sizes
 }
 
@@ -146,7 +145,8 @@ fn is_aligned(program: &Program) -> bool {
             let tiled = op.pipeline().map(|pipeline| &pipeline.body);
             let ops = tiled.map_or(std::slice::from_ref(op), Vec::as_slice);
             for access in ops.iter().filter_map(Op::transfer).flat_map(accesses) {
-                for extent in cells(&program.ranks, here, access.operand, access.packets) {
+                let operand = borders::whole_chunks(&access);
+                for extent in cells(&program.ranks, here, operand, access.packets) {
                     let of_buffer = buffers.entry((extent.rank, extent.buffer)).or_default();
                     let extent =
                         TiledExtent { start: extent.start, end: extent.end, write: access.write };

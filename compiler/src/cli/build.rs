@@ -34,15 +34,16 @@ pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Fail
     let wanted = wanted(build)?;
     let elaboration = &build.elaboration;
     let given = settings::given(reporter, elaboration)?;
-    let Some(mut selected) = select(reporter, elaboration, &given, &build.file, Values::Several)?
+    let Some(mut selected) =
+        select_program(reporter, elaboration, &given, &build.file, Values::Several)?
     else {
         return Ok(reporter.finish().max(Status::Errors));
     };
     let done = if selected.sweep.varies() {
         refuse_one_name(build, &wanted, &given, selected.sweep.len())?;
-        every(build, &wanted, &given, &mut selected, reporter)?
+        build_combinations(build, &wanted, &given, &mut selected, reporter)?
     } else {
-        one(build, &wanted, &mut selected.input, reporter)?.is_some()
+        build_one(build, &wanted, &mut selected.input, reporter)?.is_some()
     };
     let least = if done { Status::Clean } else { Status::Errors };
     Ok(reporter.finish().max(least))
@@ -50,7 +51,7 @@ pub(crate) fn run(build: &Build, reporter: &mut Reporter) -> Result<Status, Fail
 
 /// Builds a program for each combination that no `require` refuses, until there is an error in one; returns whether there
 /// was none.
-fn every(
+fn build_combinations(
     build: &Build,
     wanted: &Wanted,
     given: &Given,
@@ -66,7 +67,7 @@ fn every(
     for combination in sweep.combinations() {
         let _one = phase("with", &combination.text);
         input.settings = given.settings(&build.elaboration, combination.parameters.clone());
-        let made = one(build, wanted, input, reporter)?;
+        let made = build_one(build, wanted, input, reporter)?;
         let found = reporter.taken();
         let declared = &input.loaded.unit.programs[input.program];
         if let Some(why) = sweep.skips(declared, &found) {
@@ -91,7 +92,7 @@ fn every(
 
 /// Builds one program for one combination of parameters: its plan, if anything except kernels is requested, then its
 /// kernels; returns the path of the first, and none if something is wrong.
-fn one(
+fn build_one(
     build: &Build,
     wanted: &Wanted,
     input: &mut BuildInput,
@@ -351,7 +352,7 @@ pub(crate) fn input(
     path: &Path,
 ) -> Result<Option<BuildInput>, Failure> {
     let given = settings::given(reporter, elaboration)?;
-    let selected = select(reporter, elaboration, &given, path, Values::One)?;
+    let selected = select_program(reporter, elaboration, &given, path, Values::One)?;
     Ok(selected.map(|selected| selected.input))
 }
 
@@ -363,7 +364,7 @@ struct Selected {
 }
 
 /// Reads a file; none if there were errors, which are then in `reporter`.
-fn select(
+fn select_program(
     reporter: &mut Reporter,
     elaboration: &Elaboration,
     given: &Given,
@@ -374,15 +375,15 @@ fn select(
         return Ok(None);
     };
     let program = load::the_program(&loaded.unit, elaboration, path)?;
-    let sweep = combinations(reporter, given, &loaded, program, values)?;
-    let settings = first(elaboration, given, &sweep);
+    let sweep = program_sweep(reporter, given, &loaded, program, values)?;
+    let settings = first_settings(elaboration, given, &sweep);
     let (target, claimed) = (target(elaboration), BTreeSet::new());
     let input = BuildInput { loaded, program, settings, target, proved: false, claimed };
     Ok(Some(Selected { input, sweep }))
 }
 
 /// The combinations of parameters for one program, all of whose names must be its own.
-fn combinations(
+fn program_sweep(
     reporter: &Reporter,
     given: &Given,
     loaded: &Loaded,
@@ -395,7 +396,7 @@ fn combinations(
 }
 
 /// The settings of the first combination.
-fn first(elaboration: &Elaboration, given: &Given, sweep: &Sweep) -> elaborate::Settings {
+fn first_settings(elaboration: &Elaboration, given: &Given, sweep: &Sweep) -> elaborate::Settings {
     let parameters = sweep.combinations().next().map(|combination| combination.parameters);
     given.settings(elaboration, parameters.unwrap_or_default())
 }
@@ -408,8 +409,8 @@ pub(crate) fn settings(
     loaded: &Loaded,
     program: ProgramId,
 ) -> Result<elaborate::Settings, Failure> {
-    let sweep = combinations(reporter, given, loaded, program, Values::One)?;
-    Ok(first(elaboration, given, &sweep))
+    let sweep = program_sweep(reporter, given, loaded, program, Values::One)?;
+    Ok(first_settings(elaboration, given, &sweep))
 }
 
 /// What `--emit` asks for. For each kind: nothing, or its destination, if one is given.

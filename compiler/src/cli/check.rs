@@ -50,7 +50,8 @@ fn files(check: &Check, reporter: &mut Reporter) -> Result<Vec<String>, Failure>
     let mut remarks = Vec::new();
     for file in loaded.iter().filter(|file| !file.broken) {
         for program in load::programs(&file.unit, elaboration) {
-            remarks.extend(one(reporter, check, &given, &file.unit, program, &interrupt)?);
+            remarks
+                .extend(check_program(reporter, check, &given, &file.unit, program, &interrupt)?);
         }
     }
     reporter.is_stopped();
@@ -81,7 +82,7 @@ fn names_are_known(
 }
 
 /// Checks one program; returns what is said of it beside reports.
-fn one(
+fn check_program(
     reporter: &mut Reporter,
     check: &Check,
     given: &Given,
@@ -117,8 +118,8 @@ fn one(
         }
         tally.taken += 1;
         if is_summarized {
-            let proved = lowered.filter(|_| driver::is_proved(&diagnostics));
-            summaries.add(proved.as_ref().map(Summary::of));
+            let is_proved = driver::is_proved(&diagnostics);
+            summaries.add(if is_proved { lowered.as_ref().map(Summary::of) } else { None });
         }
         if driver::has_errors(&diagnostics) || check.needless || tried.len() < MOST_RIGHT {
             tried.push(settings);
@@ -143,7 +144,8 @@ fn one(
     reporter.add(more);
     let name = &unit.programs[program].name;
     let mut remarks = Vec::from_iter(remark);
-    let summary = summaries.of_all().filter(|_| correct && !interrupt.is_set());
+    let is_done = correct && !interrupt.is_set();
+    let summary = if is_done { summaries.of_all() } else { None };
     let is_plan = goal == Goal::Executor;
     match (summary, sweep.varies()) {
         (None, false) => {}

@@ -254,8 +254,11 @@ fn meant_range(text: &str) -> Option<String> {
 fn range_or_same(part: &str) -> Cow<'_, str> {
     let ends = FOREIGN_RANGES.iter().find_map(|between| part.split_once(between));
     let number = |end: &str| {
-        let is_number = end.trim().bytes().all(|byte| byte.is_ascii_digit());
-        end.trim().parse::<u64>().ok().filter(|_| is_number)
+        let end = end.trim();
+        if !end.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        end.parse::<u64>().ok()
     };
     match ends.map(|(from, to)| (number(from), number(to))) {
         Some((Some(from), Some(to))) if from < to => Cow::Owned(format!("{from}..={to}")),

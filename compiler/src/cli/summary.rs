@@ -56,7 +56,9 @@ impl Summary {
             format!("{most}{blocks}, at most {}{limit} operations in a block", self.operations);
         if let Some(traffic) = self.traffic {
             text += ", sends ";
-            if let Some(inputs) = traffic.inputs_sent.filter(|_| !varies) {
+            if let Some(inputs) = traffic.inputs_sent
+                && !varies
+            {
                 text += &match rounded_up(inputs).as_str() {
                     "1" => "its input once, ".to_owned(),
                     times => format!("{times} times its input, "),
@@ -87,7 +89,7 @@ impl Summaries {
 
     /// The summary of all, if the program is proved for all.
     pub(crate) fn of_all(self) -> Option<Summary> {
-        self.most.filter(|_| !self.lacks_one)
+        if self.lacks_one { None } else { self.most }
     }
 }
 

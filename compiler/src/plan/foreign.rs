@@ -36,7 +36,10 @@ pub(super) fn recognized(file: FileId, text: &str) -> Option<Diagnostic> {
         return text.find(MSCCL).map(|at| msccl(span(file, at, MSCCL)));
     }
     let plan: OldPlan = serde_json::from_str(json).ok()?;
-    let at = text.find(OLD_KEY).filter(|_| !plan.ranks.is_empty())?;
+    if plan.ranks.is_empty() {
+        return None;
+    }
+    let at = text.find(OLD_KEY)?;
     Some(old(span(file, at, OLD_KEY)))
 }
 

@@ -5,8 +5,9 @@
 
 use super::items::{name, word};
 use crate::cut;
+use crate::declared::program_of;
 use crate::directive::{Assignment, Fate, assignments, comments};
-use compiler::syntax::ast::{self, ItemKind, Parameter, Program};
+use compiler::syntax::ast::{self, Parameter, Program};
 use lsp_types::{CompletionItem, CompletionItemKind};
 
 /// What a comment can set at an offset of a declaration's text.
@@ -15,7 +16,7 @@ pub(super) fn settings(text: &str, file: &ast::File, at: u32) -> Vec<CompletionI
     let (start, piece) = cut::piece(text, at.saturating_sub(1));
     let (at, end) = ((at - start) as usize, start + piece.len() as u32);
     let inside = |program: &&Program| (start..end).contains(&program.name.span.start);
-    let Some(program) = file.items.iter().filter_map(program).find(inside) else {
+    let Some(program) = file.items.iter().filter_map(program_of).find(inside) else {
         return Vec::new();
     };
     let counting = comments(piece, true);
@@ -38,17 +39,6 @@ pub(super) fn settings(text: &str, file: &ast::File, at: u32) -> Vec<CompletionI
     let set: Vec<&str> = others.map(|(_, one)| one.name).collect();
     let missing = program.parameters.iter().filter(|one| !set.contains(&one.name.text.as_str()));
     missing.map(|parameter| assignment(parameter, text)).collect()
-}
-
-fn program(item: &ast::Item) -> Option<&Program> {
-    match &item.kind {
-        ItemKind::Program(program) => Some(program),
-        ItemKind::Use(_)
-        | ItemKind::Let(_)
-        | ItemKind::Function(_)
-        | ItemKind::Procedure(_)
-        | ItemKind::Collective(_) => None,
-    }
 }
 
 /// A parameter with the beginning of its assignment, and its declaration as the detail.
