@@ -88,6 +88,9 @@ pub(super) enum LeftOut {
 /// have witnesses.
 const EXACT_UNITS: u64 = 64;
 
+/// What reports say about plans that serve only messages that go through many windows.
+const FEWER_WINDOWS: &str = "this is checked with fewer windows of pipelines than any message has that the plan serves: with as many as those have, it may be right";
+
 /// The classes of message sizes that have to be checked. A program without pipelines is straight.
 pub(super) fn classes(program: &Program) -> Classes {
     let served = served(program);
@@ -115,9 +118,11 @@ pub(super) fn classes(program: &Program) -> Classes {
     }
     classes.all.extend(sizes.all.iter().map(|size| Class::of_windows(program, size)));
     classes.left_out = classes.left_out.or(sizes.exceeded.map(LeftOut::Windows));
-    // A single operation that is shared out conflicts with whole ones alike, wherever it is cut.
-    let sliced = program.all_ops().filter_map(Op::transfer).filter(|one| one.slice.is_some());
-    if sizes.has_others && sliced.take(2).count() > 1 && what_matters(program).is_some() {
+    if sizes.are_longer {
+        let unsaid = classes.all.iter_mut().filter(|class| class.said.is_none());
+        unsaid.for_each(|class| class.said = Some(FEWER_WINDOWS.to_owned()));
+    }
+    if sizes.has_others && uneven_slices_matter(program) {
         classes.left_out = classes.left_out.or(Some(LeftOut::FewWindows));
     }
     classes.all.extend(long(program));
@@ -172,10 +177,17 @@ impl Class {
     /// A class of messages with few windows of some pipelines.
     fn of_windows(program: &Program, size: &windows::CheckedSize) -> Class {
         let program = Program { chunk_size: Some(size.like), ..program.clone() };
-        let message = size.served.saturating_mul(unit(&program) / alignment(&program).max(1));
+        let alignment = alignment(&program).max(1);
+        let message = size.served.saturating_mul(unit(&program) / alignment);
+        // With even slices, as it is checked, a message of that size may not exist.
+        let is_even = slices_are_even(&program, size.served / alignment);
+        let message = (is_even || !uneven_slices_matter(&program)).then_some(message);
+        let which = message.map_or_else(
+            || "messages whose slices come out even and".to_owned(),
+            |message| format!("messages of {},", bytes::text(message)),
+        );
         let said = format!(
-            "this happens for messages of {}, in which a pipeline goes through {} window{}",
-            bytes::text(message),
+            "this happens for {which} in which a pipeline goes through {} window{}",
             size.windows,
             if size.windows == 1 { "" } else { "s" }
         );
@@ -183,7 +195,7 @@ impl Class {
             parts: run::parts(&program),
             program: Some(Rc::new(program)),
             coarse: None,
-            size: Some(message),
+            size: message,
             is_exact: false,
             said: Some(said),
             sought: Sought::All,
@@ -253,19 +265,33 @@ fn several_windows(
     let whole = |left_out| (vec![Class::whole(Subject::Given(program))], left_out);
     match what_matters(program) {
         Some(_) if slices_in_pipelines(program) => whole(Some(LeftOut::InPipelines)),
-        // Where windows end in what a slice has of a chunk depends on the size of the message, however slices are cut.
-        _ if borders::meet_windows(program) => whole(Some(LeftOut::BesideWindows)),
+        Some(_) if borders::meet_windows(program) => whole(Some(LeftOut::BesideWindows)),
         None => whole(None),
         Some(_) if !are_whole(program) => whole(Some(LeftOut::Patterns(PARTS.exceeded()))),
         Some(_) => straight(Subject::Given(program), served),
     }
 }
 
+/// Whether uneven slices can matter in messages of few windows, which are checked with even ones: because of other slices, or
+/// because of windows in the same memory. In messages of more windows, fewer slices meet the first and the last windows,
+/// which are those that nothing may order.
+fn uneven_slices_matter(program: &Program) -> bool {
+    // A single operation that is shared out conflicts with whole ones alike, wherever it is cut.
+    let sliced = program.all_ops().filter_map(Op::transfer).filter(|one| one.slice.is_some());
+    let are_several = sliced.take(2).count() > 1;
+    are_several && what_matters(program).is_some() || borders::meet_windows(program)
+}
+
 /// Whether the parts that chunks are cut into make all slices whole: there may be too many of them.
 fn are_whole(program: &Program) -> bool {
-    let parts = u64::from(run::parts(program));
+    slices_are_even(program, run::parts(program).into())
+}
+
+/// Whether chunks of so many units make all slices whole.
+fn slices_are_even(program: &Program, units: u64) -> bool {
     let mut shapes = shapes(program).into_iter();
-    shapes.all(|shape| (u64::from(shape.size) * parts).is_multiple_of(shape.count.into()))
+    shapes
+        .all(|shape| u64::from(shape.size).saturating_mul(units).is_multiple_of(shape.count.into()))
 }
 
 /// Whether some of these numbers of units make all slices whole.

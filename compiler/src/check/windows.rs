@@ -32,6 +32,8 @@ pub(super) struct ChunkSizes {
     pub(super) has_others: bool,
     /// Whether these, what is left out, and the size of a single window are all that the plan serves.
     pub(super) is_complete: bool,
+    /// Whether the plan serves only messages that go through more windows than those of [`run::windows`], and many more.
+    pub(super) are_longer: bool,
 }
 
 /// A size of chunks to check.
@@ -68,7 +70,8 @@ pub(super) fn sizes(program: &Program, served: &RangeInclusive<u64>, alignment: 
     let is_once = tilings.all.iter().all(|tiling| tiling.windows(least) == 1);
     let sizes = all_sizes(program, served, alignment, &tilings);
     if is_uniform && is_once && run::pace(program).behind == 0 && !sizes.is_complete {
-        return ChunkSizes { has_others: sizes.has_others, ..ChunkSizes::default() };
+        let ChunkSizes { has_others, are_longer, .. } = sizes;
+        return ChunkSizes { has_others, are_longer, ..ChunkSizes::default() };
     }
     sizes
 }
@@ -94,7 +97,8 @@ fn all_sizes(
     }
     let breakpoints = tilings.breakpoints(&wanted);
     let exceeded = breakpoints.exceeded;
-    let mut sizes = ChunkSizes { all: Vec::new(), exceeded, has_others: false, is_complete };
+    let are_longer = least > checked && !is_complete;
+    let mut sizes = ChunkSizes { exceeded, is_complete, are_longer, ..ChunkSizes::default() };
     for (like, served) in candidates(&breakpoints.all, &wanted, alignment) {
         if !seen.insert(tilings.signature(like)) {
             continue;
