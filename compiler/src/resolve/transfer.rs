@@ -184,6 +184,7 @@ impl Body<'_> {
             (Via::Always, _) | (Via::WhereRemote, Some(_)) if via.is_empty() => {
                 let end = destinations.last().map(|last| self.with_parentheses(last.span));
                 let way = self.way_to(verb, &remote);
+                self.use_suggested_channels(verb);
                 self.report(missing_via(transfer, remote.first().copied(), way, end));
             }
             (Via::Never, _) => {

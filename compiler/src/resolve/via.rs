@@ -37,14 +37,22 @@ impl Body<'_> {
             let own = own.map(|(name, _)| guessed(name.clone()));
             return way(own.collect(), "take one as a parameter, `c: channel`", "c");
         };
-        let fits = |row: &&Declaration| row.link.is_some_and(|link| links(verb).contains(&link));
-        let found = families.channels.iter().filter(fits).map(|row| self.leading(row, remote));
+        let found = families.channels.iter().filter(|row| carries(row, verb));
+        let found = found.map(|row| self.leading(row, remote));
         let word = match links(verb) {
             [LinkKind::Port, ..] => "port",
             _ => "memory",
         };
         let declaration = format!("declare one, `channel c[p in peers] = {word}(p);`");
         way(found.collect(), &declaration, "c[p]")
+    }
+
+    /// Counts the channels that [`Body::way_to`] suggests as used: without the mistake, one of them would be.
+    pub(super) fn use_suggested_channels(&mut self, verb: TransferVerb) {
+        let Some(families) = &mut self.families else { return };
+        for row in families.channels.iter_mut().filter(|row| carries(row, verb)) {
+            row.used = true;
+        }
     }
 
     /// The members of a family that probably lead to the ranks of operands.
@@ -75,6 +83,11 @@ impl Body<'_> {
             }
         }
     }
+}
+
+/// Whether an operation can go over the channels of a family.
+fn carries(row: &Declaration, verb: TransferVerb) -> bool {
+    row.link.is_some_and(|link| links(verb).contains(&link))
 }
 
 fn guessed(text: String) -> Channels {
