@@ -25,8 +25,7 @@ use super::blocks;
 use crate::check::limits::{CHANNELS_OF_OPERATION, SEMAPHORES_OF_OPERATION};
 use crate::ir::sharing::Sharing;
 use crate::ir::{
-    self, Action, ChannelId, ChannelKind, List, Op, Program, RankId, Signal, SyncOverride,
-    Transfer, Verb,
+    self, Action, ChannelId, ChannelKind, List, Op, Program, Signal, SyncOverride, Transfer, Verb,
 };
 use std::collections::BTreeSet;
 
@@ -40,14 +39,15 @@ pub fn fuse(mut program: Program) -> Program {
     program.options.fuse = false;
     let known = Known {
         reads: transfer::ScratchReads::of(&program),
+        writers: transfer::Writers::of(&program),
         sharing: Sharing::of(&program),
         keeps_bits: program.ranks.iter().any(|rank| !rank.same.is_empty()),
     };
-    blocks::rewrite(&mut program, |program, (rank, _), ops| {
+    blocks::rewrite(&mut program, |program, (rank, block), ops| {
         let piped = matches!(ops.first(), Some(Op { action: Action::Pipeline(_), .. }));
         if ops.len() > 1 || piped {
             let met = meetings(program.options.auto_sync, &ops, (true, true));
-            neighbours(program, &known, rank, (ops, &met))
+            neighbours(program, &known, transfer::BlockSite { rank, block }, (ops, &met))
         } else {
             ops
         }
@@ -58,6 +58,7 @@ pub fn fuse(mut program: Program) -> Program {
 /// What fusion needs to know about the whole program.
 struct Known {
     reads: transfer::ScratchReads,
+    writers: transfer::Writers,
     sharing: Sharing,
     /// Whether results must have the same bits on several ranks.
     keeps_bits: bool,
@@ -66,7 +67,7 @@ struct Known {
 fn neighbours(
     program: &Program,
     known: &Known,
-    rank: RankId,
+    here: transfer::BlockSite,
     (ops, met): (Vec<Op>, &[bool]),
 ) -> Vec<Op> {
     let meets = |gap: usize| met.get(gap).copied().unwrap_or(true);
@@ -78,14 +79,14 @@ fn neighbours(
             let auto = program.options.auto_sync;
             let turn = body.last().zip(body.first()).is_none_or(|(a, b)| meet(auto, a, b));
             let met = meetings(auto, &body, (meets(at) && turn, meets(at + 1) && turn));
-            pipeline.body = neighbours(program, known, rank, (body, &met));
+            pipeline.body = neighbours(program, known, here, (body, &met));
         }
         let mut begins = at;
         // A signal completes a put, and with it, perhaps, a list of puts.
         while let Some((last, start)) = out.last() {
             let apart = meets(*start) && meets(at + 1);
             let moved = is_spread(&op) && !meets(begins);
-            let joined = (apart || moved).then(|| join(program, known, rank, last, &op)).flatten();
+            let joined = (apart || moved).then(|| join(program, known, here, last, &op)).flatten();
             let Some(action) = joined else { break };
             let Some((last, start)) = out.pop() else { break };
             (op, begins) = (Op { action, ..last }, start);
@@ -121,19 +122,25 @@ fn meet(auto: bool, before: &Op, after: &Op) -> bool {
     is_meeting(before) || is_meeting(after) || wanted || auto && !unwanted
 }
 
-fn join(program: &Program, known: &Known, rank: RankId, first: &Op, second: &Op) -> Option<Action> {
+fn join(
+    program: &Program,
+    known: &Known,
+    here: transfer::BlockSite,
+    first: &Op,
+    second: &Op,
+) -> Option<Action> {
     if first.sync.is_some() || second.sync.is_some() {
         return None;
     }
-    if [first, second].into_iter().any(|op| known.sharing.is_named(rank, &op.action)) {
+    if [first, second].into_iter().any(|op| known.sharing.is_named(here.rank, &op.action)) {
         return None;
     }
-    let here = program.ranks.lookup(rank)?;
+    let rank = program.ranks.lookup(here.rank)?;
     if let (Action::Signal(a), Action::Signal(b)) = (&first.action, &second.action) {
-        return signals(here, a, b).map(Action::Signal);
+        return signals(rank, a, b).map(Action::Signal);
     }
     if let (Action::Wait(a), Action::Wait(b)) = (&first.action, &second.action) {
-        return signals(here, a, b).map(Action::Wait);
+        return signals(rank, a, b).map(Action::Wait);
     }
     if let (Action::Acquire(a), Action::Acquire(b)) = (&first.action, &second.action) {
         return disjoint(a, b, SEMAPHORES_OF_OPERATION).map(Action::Acquire);
@@ -145,8 +152,8 @@ fn join(program: &Program, known: &Known, rank: RankId, first: &Op, second: &Op)
         return put_and_signal(put, signal).map(Action::Transfer);
     }
     if let (Action::Transfer(a), Action::Transfer(b)) = (&first.action, &second.action) {
-        let context =
-            transfer::Context { program, reads: &known.reads, keeps_bits: known.keeps_bits, rank };
+        let Known { reads, writers, keeps_bits, .. } = known;
+        let context = transfer::Context { program, reads, writers, keeps_bits: *keeps_bits, here };
         return transfer::join(&context, a, b).map(Action::Transfer);
     }
     None

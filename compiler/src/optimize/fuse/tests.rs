@@ -135,6 +135,24 @@ fn puts_over_ports_signal_at_once() {
     assert_eq!(fused(memory_put.clone()), memory_put);
 }
 
+/// The proxies work at the same time, and the block waits for all of them at once.
+#[test]
+fn puts_that_are_flushed_go_out_together() {
+    let p = |peers: &[u32]| {
+        let there: Vec<Operand> = peers.iter().map(|peer| on(*peer, output(0, 1))).collect();
+        port(0, Verb::PutWithSignalAndFlush, &vec![input(0, 1); peers.len()], &there)
+    };
+    let base = || program(3, 4, 4, 4).mesh(ChannelKind::Port);
+    assert_eq!(fused_in(base(), vec![p(&[1]), p(&[2])]), [p(&[1, 2])]);
+    // Rank 2 may know from its signal that rank 0 needs its input no longer.
+    let overwritten = base().block(|r| match r {
+        0 => vec![p(&[1]), p(&[2])],
+        2 => vec![port(2, Verb::Put, &[input(0, 1)], &[on(0, input(0, 1))])],
+        _ => vec![],
+    });
+    assert_eq!(fuse(overwritten).ranks[RankId(0)].blocks[BlockId(0)].ops.len(), 2);
+}
+
 /// Without a meeting, the second put would be pushed by another thread than the signal after it.
 #[test]
 fn puts_over_ports_stay_with_their_threads() {

@@ -1,9 +1,11 @@
 //! Which two data operations become one, and what the result looks like.
 //!
-//! - `put`, `put_with_signal`, `put_packets`, `get`: same kind of channel and size, at most 10 pairs (8 of a `get`; 8 over
-//!   port channels, each with a channel of its own), destinations disjoint. The executor takes the buffer of the first
-//!   source for all, so the sources of `put` and `put_packets` must be in one buffer; it swaps the offsets of a `get`, so
-//!   these must be equal.
+//! - `put`, `put_with_signal`, `put_with_signal_and_flush`, `put_packets`, `get`: same kind of channel and size, at most 10
+//!   pairs (8 of a `get`; 8 over port channels, each with a channel of its own), destinations disjoint. The executor takes
+//!   the buffer of the first source for all, so the sources of `put` and `put_packets` must be in one buffer; it swaps the
+//!   offsets of a `get`, so these must be equal.
+//! - `put_with_signal_and_flush` waits until its source has been read, and whoever gets the signal of the second may rely on
+//!   that for the source of the first. So no other block may write that.
 //! - `read_put_packets` of one and the same source.
 //! - `d = a + b; d = d + c` becomes `d = a + b + c`, where the second reads `d` nowhere else. Both add local operands,
 //!   or both read from peers, or both read packets; both are the same reduction; at most 10 sources. Not where ranks must
@@ -16,11 +18,13 @@
 //! What one of the two writes, the other may read only element by element: the same cells, from the same start.
 
 use crate::check::limits::BUFFERS_OF_OPERATION;
-use crate::ir::memory::{self, Extent};
+use crate::ir::memory::{self, Access, Extent};
 use crate::ir::{
-    Buffer, Channel, ChannelKind, Op, Operand, Program, RankId, Transfer, Verb, Where,
+    BlockId, Buffer, Channel, ChannelKind, Op, Operand, Program, RankId, Transfer, Verb, Where,
+    all_ops,
 };
 use crate::optimize::operands::{self, Parts, Placed};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// What a decision needs to know in addition to the two operations.
@@ -31,8 +35,17 @@ pub(super) struct Context<'a> {
     pub(super) reads: &'a ScratchReads,
     /// Whether results must have the same bits on several ranks.
     pub(super) keeps_bits: bool,
-    /// The rank of both operations.
+    /// Which block writes what operations read that wait until it has been read.
+    pub(super) writers: &'a Writers,
+    /// Where both operations are.
+    pub(super) here: BlockSite,
+}
+
+/// A block of a rank.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct BlockSite {
     pub(super) rank: RankId,
+    pub(super) block: BlockId,
 }
 
 /// One operation for two neighbors, if the executor has one that does the same.
@@ -44,6 +57,7 @@ pub(super) fn join(context: &Context, a: &Transfer, b: &Transfer) -> Option<Tran
         Verb::Put => pairs(context, a, b).or_else(|| send(context, a, b)),
         Verb::PutPackets => pairs(context, a, b).or_else(|| send_packets(context, a, b)),
         Verb::Get | Verb::PutWithSignal => pairs(context, a, b),
+        Verb::PutWithSignalAndFlush if context.is_written_here_only(a) => pairs(context, a, b),
         Verb::ReadPutPackets => fan_out(context, a, b).or_else(|| send_copy(context, a, b)),
         Verb::Reduce | Verb::ReducePackets => chain(context, a, b),
         Verb::CopyPackets => keep_packets(context, a, b),
@@ -254,7 +268,7 @@ fn own_channels(first: &Parts, second: &Parts) -> bool {
 
 impl Context<'_> {
     fn extents(&self, placed: &Placed, packets: bool) -> SmallVec<[Extent; 2]> {
-        memory::cells(&self.program.ranks, self.rank, placed.operand, packets).collect()
+        memory::cells(&self.program.ranks, self.here.rank, placed.operand, packets).collect()
     }
 
     /// Whether both are the same cells of this rank.
@@ -281,6 +295,18 @@ impl Context<'_> {
         })
     }
 
+    /// Whether no other block writes what an operation reads.
+    fn is_written_here_only(&self, transfer: &Transfer) -> bool {
+        let reads = memory::accesses(transfer).filter(|access| !access.write);
+        reads.flat_map(|access| extents(self.program, self.here.rank, access)).all(|extent| {
+            (extent.start..extent.end).all(|at| {
+                let cell = Cell { rank: extent.rank, buffer: extent.buffer, at };
+                let known = self.writers.0.get(&cell).copied();
+                known.is_none_or(|writers| writers == KnownWriters::One(self.here))
+            })
+        })
+    }
+
     /// Whether `written` overlaps the reduction's sources, if at all, only element by element.
     fn element_wise(&self, reduction: &Parts, written: &[Placed], verb: Verb) -> bool {
         let packets = memory::writes_packets(verb, 1);
@@ -293,6 +319,61 @@ impl Context<'_> {
             })
         })
     }
+}
+
+/// Which blocks write which cells, in chunks.
+#[derive(Default)]
+pub(super) struct Writers(FxHashMap<Cell, KnownWriters>);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Cell {
+    rank: RankId,
+    buffer: Buffer,
+    at: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KnownWriters {
+    One(BlockSite),
+    Several,
+}
+
+impl Writers {
+    /// Collects them, where operations wait until what they put has been read.
+    pub(super) fn of(program: &Program) -> Writers {
+        let mut writers = Writers::default();
+        let mut transfers = program.all_ops().filter_map(Op::transfer);
+        if !transfers.any(|transfer| transfer.verb == Verb::PutWithSignalAndFlush) {
+            return writers;
+        }
+        for (rank, here) in program.ranks.entries() {
+            for (block, ops) in here.blocks.entries() {
+                let one = KnownWriters::One(BlockSite { rank, block });
+                let transfers = all_ops(&ops.ops).filter_map(Op::transfer);
+                for access in transfers.flat_map(memory::accesses).filter(|access| access.write) {
+                    for extent in extents(program, rank, access) {
+                        writers.add(extent, one);
+                    }
+                }
+            }
+        }
+        writers
+    }
+
+    fn add(&mut self, extent: Extent, one: KnownWriters) {
+        for at in extent.start..extent.end {
+            let cell = Cell { rank: extent.rank, buffer: extent.buffer, at };
+            let known = self.0.entry(cell).or_insert(one);
+            if *known != one {
+                *known = KnownWriters::Several;
+            }
+        }
+    }
+}
+
+/// The cells of an access, in chunks, whether it is of packets or not.
+fn extents(program: &Program, rank: RankId, access: Access) -> impl Iterator<Item = Extent> {
+    memory::cells(&program.ranks, rank, access.operand, false)
 }
 
 /// Which scratch is read, and how often: enough to know what is read once only.
@@ -333,7 +414,7 @@ impl ScratchReads {
     /// Whether this is scratch that is read exactly once: of all reads, one begins before the range's
     /// end and does not end before the range starts.
     fn once(&self, context: &Context, operand: &Operand) -> bool {
-        let (rank, start) = (context.rank, u64::from(operand.index));
+        let (rank, start) = (context.here.rank, u64::from(operand.index));
         let end = start + u64::from(operand.size);
         let before =
             |list: &[(RankId, u64)], at: u64| list.partition_point(|entry| *entry < (rank, at));
