@@ -94,9 +94,8 @@ pub fn confirm(subject: Subject<'_>, found: &mut [Diagnostic]) {
 /// Whether a report is of a race that nothing but an exchange next to one of its statements would repair, as far as the
 /// checks know.
 fn is_exchanged(report: &Diagnostic) -> bool {
-    let finding = report.witness.as_ref().map(|witness| &witness.finding);
     report.severity == Severity::Error
-        && matches!(finding, Some(Finding::Race(_)))
+        && is_race(report)
         && matches!(report.change, None | Some(Change::Handshake { .. }))
 }
 
@@ -104,6 +103,12 @@ fn is_exchanged(report: &Diagnostic) -> bool {
 fn is_open(report: &Diagnostic) -> bool {
     let sure = |fix: &Fix| fix.certainty == Certainty::Sure;
     report.change.is_some() && report.fix.as_ref().is_some_and(sure)
+}
+
+/// Whether a report is of a race.
+fn is_race(report: &Diagnostic) -> bool {
+    let finding = report.witness.as_ref().map(|witness| &witness.finding);
+    matches!(finding, Some(Finding::Race(_)))
 }
 
 /// Whether a report's fix makes further blocks. If another fix leads to that, it is not sure.
@@ -145,30 +150,32 @@ impl<'a> Trials<'a> {
     fn sure(&self, found: &[Diagnostic], open: &[usize]) -> Vec<usize> {
         let chosen =
             |rows: &[usize]| rows.iter().filter_map(|at| found.get(*at)).collect::<Vec<_>>();
-        if self.mends(&chosen(open)) {
+        if self.mends(&chosen(open), |_| true) {
             return open.to_vec();
         }
         let several = (2..=MOST_ALONE).contains(&open.len());
-        let alone = open.iter().filter(|at| several && self.mends(&chosen(&[**at])));
+        let alone = open.iter().filter(|at| several && self.mends(&chosen(&[**at]), |_| true));
         alone.copied().collect()
     }
 
-    /// The first exchange next to loops or conditions that repairs the program.
+    /// The first exchange next to loops or conditions that repairs the program. After it, no race may remain: its own fix would be
+    /// an exchange next to some loop again, and not the one that is tried here.
     fn around(&self, report: &Diagnostic) -> Option<Fix> {
         let fixes = repair::around(self.subject.sources, report);
-        fixes
-            .into_iter()
-            .take(MOST_AROUND)
-            .find(|fix| self.mends(&[&Diagnostic { fix: Some(fix.clone()), ..report.clone() }]))
+        fixes.into_iter().take(MOST_AROUND).find(|fix| {
+            let report = Diagnostic { fix: Some(fix.clone()), ..report.clone() };
+            self.mends(&[&report], |error| !is_race(error))
+        })
     }
 
-    /// Whether the program is correct after the fixes of these reports.
-    fn mends(&self, reports: &[&Diagnostic]) -> bool {
+    /// Whether the program is correct after the fixes of these reports, and of those that come to light then. `may_remain` says
+    /// which may do so.
+    fn mends(&self, reports: &[&Diagnostic], may_remain: fn(&Diagnostic) -> bool) -> bool {
         if self.is_needless_anyway(reports) {
             return false;
         }
         let mut mended = self.first.mended(reports);
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             let Some(version) = mended.filter(|version| version.leaves_nothing_unused(&self.first))
             else {
                 return false;
@@ -176,6 +183,9 @@ impl<'a> Trials<'a> {
             let Some(errors) = self.first_errors(&version) else { return false };
             if errors.is_empty() {
                 return true;
+            }
+            if round == 0 && !errors.iter().all(may_remain) {
+                return false;
             }
             let next = errors.iter().filter(|report| is_open(report) && !costs_blocks(report));
             let next: Vec<&Diagnostic> = next.collect();

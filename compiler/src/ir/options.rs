@@ -83,7 +83,7 @@ impl Default for Options {
             tags: Vec::new(),
             fuse: true,
             auto_sync: true,
-            split_blocks: false,
+            split_blocks: true,
         }
     }
 }

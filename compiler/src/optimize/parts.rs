@@ -29,7 +29,7 @@ fn divide_blocks(rank: &mut Rank) {
         if count_ops(&block.ops) <= MOST_OPS {
             continue;
         }
-        if let Some(parts) = ir::parts::parts(&block.ops) {
+        if let Ok(parts) = ir::parts::parts(&block.ops) {
             divide(rank, id, &parts);
         }
     }

@@ -11,7 +11,7 @@ use crate::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix};
 use crate::source::{SourceMap, Span};
 use crate::syntax::token::{self, Kind};
 
-/// The fixes of a race that are worth trying: after the loops and conditions around its first access, and before those
+/// The fixes of a race that are worth trying, those over the fewest channels first: after the loops and conditions around its first access, and before those
 /// around its second one, the outermost first. None of them has been tried.
 pub(crate) fn around(sources: &SourceMap, report: &Diagnostic) -> Vec<Fix> {
     let across = matches!(report.code, Code::E0510 | Code::E0515);
@@ -26,7 +26,7 @@ pub(crate) fn around(sources: &SourceMap, report: &Diagnostic) -> Vec<Fix> {
     let statement = |event: &Event| Statement::new(sources, event.place?);
     let first = race.first.as_ref().and_then(|access| statement(&access.event));
     let second = statement(&race.second.event);
-    let mut fixes = Vec::new();
+    let (mut over_few, mut over_all) = (Vec::new(), Vec::new());
     for (side, _) in tried.iter().filter(|(_, helps)| *helps) {
         let (beside, other) = match side {
             Side::After => (first.as_ref(), second.as_ref()),
@@ -35,13 +35,14 @@ pub(crate) fn around(sources: &SourceMap, report: &Diagnostic) -> Vec<Fix> {
         let via = [beside, other].into_iter().flatten().find_map(Statement::via);
         if let Some((beside, via)) = beside.zip(via) {
             let whole = families(beside, via).filter(|whole| whole != via);
-            let lists: Vec<&str> = std::iter::once(via).chain(whole.as_deref()).collect();
             for level in levels(beside, *side) {
-                fixes.extend(lists.iter().map(|channels| level.exchange(channels, across)));
+                over_few.push(level.exchange(via, across));
+                over_all.extend(whole.as_deref().map(|all| level.exchange(all, across)));
             }
         }
     }
-    fixes
+    over_few.append(&mut over_all);
+    over_few
 }
 
 /// A place next to a loop or a condition.

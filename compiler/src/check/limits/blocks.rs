@@ -9,6 +9,7 @@ use super::Limits;
 use super::findings::{Findings, Group, Site};
 use super::terms::Terms;
 use crate::diagnostic::{Change, Code, Diagnostic};
+use crate::ir::parts::ObstacleKind;
 use crate::ir::{self, MOST_OPS};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -55,9 +56,17 @@ pub(super) fn rank(
         if count > MOST_OPS {
             let rule = (Code::E0801, "operations", Group::Place);
             let terms = findings.terms;
+            let obstacle = match terms {
+                Terms::Plan => None,
+                Terms::Source => ir::parts::parts(&block.ops).err(),
+            };
+            let pipeline = obstacle.and_then(|found| block.ops.get(found.at));
+            let pipeline = pipeline.filter(|op| op.pipeline().is_some());
+            let site = pipeline.map_or(site, |op| Site { origin: op.origin, ..site });
+            let kind = obstacle.map(|found| found.kind);
             findings.add(rule, site, count as u64, || {
-                let is_cut = ir::parts::parts(&block.ops).is_some();
-                too_many_operations((terms, is_cut), &block.name, count)
+                let report = too_many_operations(&block.name, count);
+                continued(report, terms, kind)
             });
         }
         ops(findings, site, rank, &block.ops, &mut uses);
@@ -289,27 +298,39 @@ fn too_many_blocks(terms: Terms, count: usize, most: u32) -> Diagnostic {
         .help("for a GPU with more multiprocessors, say how many: `--sms`, in an editor the setting `sms`")
 }
 
-/// `is_cut`: whether `split_blocks` can cut the block.
-fn too_many_operations((terms, is_cut): (Terms, bool), name: &str, count: usize) -> Diagnostic {
+fn too_many_operations(name: &str, count: usize) -> Diagnostic {
     let message = format!(
         "block `{name}` has {count} operations; MSCCL++'s executor runs at most {MOST_OPS} in one block"
     );
-    let report = Diagnostic::without_place(Code::E0801, message)
-        .note("the synchronization of its threads and the bodies of its pipelines count too");
+    Diagnostic::without_place(Code::E0801, message)
+        .note("the synchronization of its threads and the bodies of its pipelines count too")
+}
+
+/// Says how a block that is too long is continued in further ones, or why it is not.
+fn continued(report: Diagnostic, terms: Terms, obstacle: Option<ObstacleKind>) -> Diagnostic {
     let by_hand = "spread the steps over several blocks, and order them with semaphores";
-    match (terms, is_cut) {
-        (Terms::Plan, _) => report.help(by_hand),
-        (Terms::Source, false) => report
-            .note("`split_blocks` cannot cut it: a pipeline is too long, or uses a channel or semaphore that is also used elsewhere in the block, or a barrier is used more than once")
-            .help(by_hand),
-        (Terms::Source, true) => {
+    let why = match (terms, obstacle) {
+        (Terms::Plan, _) => return report.help(by_hand),
+        (Terms::Source, None) => {
             let change = Change::Option { name: "split_blocks", value: "true" };
             let report = report
                 .note("with `split_blocks` it is continued in further blocks, one after the other")
                 .help(change.title());
-            Diagnostic { change: Some(change), ..report }
+            return Diagnostic { change: Some(change), ..report };
         }
-    }
+        (Terms::Source, Some(ObstacleKind::LongPipeline)) => {
+            return report
+                .note("longer blocks are continued in further ones, but a pipeline runs in one block, and this one alone is too long")
+                .help("let the pipeline have fewer statements, or spread them over pipelines in several blocks");
+        }
+        (Terms::Source, Some(ObstacleKind::Counter)) => {
+            "longer blocks are continued in further ones, but a channel or semaphore of this pipeline is also used elsewhere in the block, and all these uses stay in one block"
+        }
+        (Terms::Source, Some(ObstacleKind::Barrier)) => {
+            "longer blocks are continued in further ones, but all that lies between two meetings at one barrier stays in one block"
+        }
+    };
+    report.note(why).help(by_hand)
 }
 
 fn too_many_channels(

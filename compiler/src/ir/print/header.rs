@@ -187,8 +187,8 @@ fn options(program: &Program) -> Vec<(&'static str, String)> {
         ("fuse", options.fuse.to_string()),
         ("auto_sync", (options.auto_sync && program.joins == Joins::Implied).to_string()),
     ];
-    if options.split_blocks {
-        list.push(("split_blocks", true.to_string()));
+    if !options.split_blocks {
+        list.push(("split_blocks", false.to_string()));
     }
     let bytes = |bytes: Option<u64>| bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
     match (options.min_message_size, options.max_message_size) {
