@@ -3,7 +3,9 @@
 
     git clone https://github.com/microsoft/mscclpp
     examples/mscclpp/sizes.py --mscclpp mscclpp
+    examples/mscclpp/sizes.py --page docs/migration.md
 
+`--page` compares the table with that of a page; without `--mscclpp`, lines of Python are those that the page says.
 A line counts that has more on it than a comment; of Python files, documentation strings do not count. Only the standard
 library of Python 3.9 is needed.
 """
@@ -11,6 +13,7 @@ library of Python 3.9 is needed.
 import argparse
 import io
 import os
+import re
 import sys
 import tokenize
 
@@ -80,18 +83,37 @@ PORTS = {
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--mscclpp", required=True, metavar="PATH", help="a checkout of MSCCL++'s sources")
+    parser.add_argument("--mscclpp", metavar="PATH", help="a checkout of MSCCL++'s sources")
+    parser.add_argument("--page", metavar="FILE", help="a page that must have the table")
     options = parser.parse_args()
-    print("| port | programs | lines, Python | lines, ccl |\n| --- | ---: | ---: | ---: |")
+    if not options.mscclpp and not options.page:
+        parser.error("`--mscclpp` or `--page` says where the lines of Python are")
+    page = open(options.page, encoding="utf-8").read() if options.page else ""
+    table = ["| port | programs | lines, Python | lines, ccl |", "| --- | ---: | ---: | ---: |"]
     sums = [0, 0, 0]
     for port, (folder, names) in PORTS.items():
         names = names.split()
-        theirs = sum(python_lines(os.path.join(options.mscclpp, folder, name + ".py")) for name in names)
+        if options.mscclpp:
+            theirs = sum(python_lines(os.path.join(options.mscclpp, folder, name + ".py")) for name in names)
+        else:
+            theirs = lines_in_page(page, port)
         row = [len(names), theirs, ccl_lines(os.path.join(HERE, port + ".ccl"))]
         sums = [a + b for a, b in zip(sums, row)]
-        print(f"| {port} | {row[0]} | {row[1]} | {row[2]} |")
-    print(f"| **all** | {sums[0]} | {sums[1]} | {sums[2]} |")
+        table.append(f"| {port} | {row[0]} | {row[1]} | {row[2]} |")
+    table.append(f"| **all** | {sums[0]} | {sums[1]} | {sums[2]} |")
+    print("\n".join(table))
+    if options.page and "\n".join(table) not in page:
+        print(f"{options.page}: has not the table above", file=sys.stderr)
+        return 1
     return 0
+
+
+def lines_in_page(page, port):
+    """The lines of Python in a port's row of the page's table."""
+    row = re.search(rf"^\| {re.escape(port)} \| \d+ \| (\d+) \|", page, re.MULTILINE)
+    if row is None:
+        sys.exit(f"no row for {port} in the page; `--mscclpp PATH` counts its originals")
+    return int(row[1])
 
 
 def ccl_lines(path):
