@@ -111,10 +111,12 @@ const RESERVED: &[&str] = &[
 fn arguments(program: &Program, known: bool) -> String {
     let mut list = Vec::new();
     if known {
+        let of_ranks = chunks_of_all_ranks(program);
         list.extend(program.collective.arguments.iter().filter_map(|(name, value)| {
             match (name.as_str(), value.as_str()) {
                 ("ranks", _) => Some("ranks".to_owned()),
                 ("chunks", "1") | ("same_bits", "false") => None,
+                ("total", total) if of_ranks.is_some_and(|all| all.to_string() == total) => None,
                 _ => Some(format!("{name} = {value}")),
             }
         }));
@@ -123,6 +125,13 @@ fn arguments(program: &Program, known: bool) -> String {
         list.push("in_place = true".to_owned());
     }
     list.join(", ")
+}
+
+/// The chunks of an AllReduce with as many for each rank as its arguments say: the default of `total`.
+fn chunks_of_all_ranks(program: &Program) -> Option<u64> {
+    let arguments = &program.collective.arguments;
+    let (_, chunks) = arguments.iter().find(|(name, _)| name == "chunks")?;
+    (program.ranks.len() as u64).checked_mul(chunks.parse().ok()?)
 }
 
 fn options(options: &Options, program: &str, style: Style) -> String {

@@ -194,7 +194,8 @@ fn is_broken(report: &Diagnostic) -> bool {
     report.code == Code::E0701
 }
 
-fn number(value: i64) -> Expr {
+/// A number as an argument.
+pub(super) fn number(value: i64) -> Expr {
     let span = Span { file: FileId::default(), start: 0, end: 0 };
     Expr { kind: ExprKind::Int(value), span, ty: Type::Int }
 }
@@ -204,6 +205,11 @@ fn library() -> Unit {
     let mut sources = SourceMap::default();
     let main = sources.add("<plan>", IMPORT);
     super::load(main, &mut sources, &mut |_| Err(String::new())).0
+}
+
+/// Whether the library has a collective of that name.
+pub(super) fn has(name: &str) -> bool {
+    find(&library(), name).is_some()
 }
 
 fn find(unit: &Unit, name: &str) -> Option<CollectiveId> {
@@ -366,6 +372,7 @@ mod tests {
             "allgather(ranks, chunks = 3, in_place = true)",
             "allgatherv(ranks, counts = [1, 2, 3, 2], in_place = true)",
             "allreduce(ranks, chunks = 5, in_place = true)",
+            "allreduce(ranks, total = 6, in_place = true)",
             "reducescatter(ranks, chunks = 2, in_place = true)",
             "reducescatterv(ranks, counts = [1, 2, 1, 4], in_place = true)",
             "alltoall(ranks, chunks = 2, in_place = true)",
