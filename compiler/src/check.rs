@@ -83,6 +83,12 @@ pub fn check(program: &ir::Program, interrupt: &Interrupt) -> Vec<Diagnostic> {
     check_following(program, Ranks::Few, interrupt)
 }
 
+/// Whether the checks find nothing in a program, not even that something cannot be checked. They cannot be interrupted.
+#[must_use]
+pub fn finds_nothing(program: &ir::Program) -> bool {
+    check(program, &Interrupt::default()).is_empty()
+}
+
 /// Checks a program about which something may be known already, and adds to what is known.
 #[must_use]
 pub fn check_again(
@@ -114,7 +120,7 @@ impl<'p> Subject<'p> {
 
     /// How many cells are followed in a class of uneven slices, by representatives if there are any.
     fn cells(&self, class: &Class) -> u64 {
-        let (Some(grain), Some(_)) = (class.coarse, &class.said) else { return 0 };
+        let (Some(grain), Some(_)) = (class.coarse, class.size) else { return 0 };
         let program = class.program.as_deref().unwrap_or(self.program);
         let all = program.ranks.len();
         let followed = self.folded.as_ref().map_or(all, |folded| folded.followed());

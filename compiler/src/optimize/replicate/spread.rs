@@ -10,21 +10,30 @@
 //! operations cannot be cut, and a program in which one has to be is refused: one that a group shares, since
 //! its blocks would get other bytes; one in a pipeline, since its windows would be others; and one whose reads
 //! and writes overlap without being the same chunks.
+//!
+//! Packets are an exception, since whoever reads one waits until it is there: all copies of an access together cover the same
+//! new chunks, however large its operands are, so each packet is written and read as before, if by another copy. What a
+//! block knows by a packet may then be about another copy, too. So operations on packets stay whole only where the
+//! checks find nothing in all copies together, and these are few enough to be checked.
 
-use super::copies;
+use super::{copies, replicate};
+use crate::check;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::memory::{self, Extent};
 use crate::ir::run::gcd;
 use crate::ir::{
     Action, Buffer, Op, OriginId, Program, Rank, RankId, Transfer, Verb, all_ops, region,
 };
-use crate::optimize::blocks;
 use crate::optimize::operands::{self, Placed};
+use crate::optimize::{blocks, split, sync};
 use crate::table::Sets;
 use std::collections::BTreeMap;
 
 /// The most pieces into which all operands together are cut.
 const MOST_PIECES: u64 = 4_000_000;
+
+/// How many operations all copies may have to be checked together.
+const MOST_CHECKED: usize = 20_000;
 
 /// The transfers that must be cut, by their number in the program, with the chunks to which each is cut. Those of
 /// a pipeline are counted where the pipeline is.
@@ -37,9 +46,41 @@ pub fn spread(mut program: Program) -> Program {
     if cuts.is_empty() {
         return program;
     }
-    let mut number = 0;
-    blocks::rewrite(&mut program, |_, _, ops| cut_all(&cuts, &mut number, ops));
+    if let Some(whole) = with_whole_packets(&program, &cuts) {
+        return whole;
+    }
+    cut_operands(&mut program, &cuts);
     program
+}
+
+fn cut_operands(program: &mut Program, cuts: &Cuts) {
+    let mut number = 0;
+    blocks::rewrite(program, |_, _, ops| cut_all(cuts, &mut number, ops));
+}
+
+/// The program with fewer of these cuts, since operations on packets stay whole, if its copies are then right.
+fn with_whole_packets(program: &Program, cuts: &Cuts) -> Option<Program> {
+    let operations = program.all_ops().count().saturating_mul(copies(program) as usize);
+    if operations > MOST_CHECKED {
+        return None;
+    }
+    let fewer = cuts_for(program, SharedPieces::WholePackets).ok()?;
+    if fewer.len() >= cuts.len() {
+        return None;
+    }
+    let mut whole = program.clone();
+    cut_operands(&mut whole, &fewer);
+    let all = replicate(sync::sync(split::split(whole.clone())));
+    check::finds_nothing(&all).then_some(whole)
+}
+
+/// What several copies may access in different pieces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SharedPieces {
+    /// What none writes.
+    Reads,
+    /// Packets, too.
+    WholePackets,
 }
 
 /// What must be cut so that the copies stay out of each other's way.
@@ -61,9 +102,20 @@ pub(super) fn apart(program: &Program) -> Result<Cuts, Box<Diagnostic>> {
     if even(program) {
         return Ok(Cuts::new());
     }
+    cuts_for(program, SharedPieces::Reads)
+}
+
+fn cuts_for(program: &Program, sharing: SharedPieces) -> Result<Cuts, Box<Diagnostic>> {
     let units: Vec<Unit<'_>> = units(program).collect();
     let mut accesses = accesses(program, &units);
     accesses.sort_unstable_by_key(|access| (access.extent, !access.write, access.unit));
+    if sharing == SharedPieces::WholePackets {
+        accesses = overlapping(&accesses)
+            .filter(|cluster| !are_packets(cluster))
+            .flatten()
+            .copied()
+            .collect();
+    }
     let conflicts = conflicts(&accesses);
     if conflicts.is_empty() {
         return Ok(Cuts::new());
@@ -96,9 +148,12 @@ struct Unit<'a> {
     piped: bool,
 }
 
+#[derive(Clone, Copy)]
 struct Access {
     extent: Extent,
     write: bool,
+    /// Whether it is of packets, outside of pipelines.
+    is_awaited: bool,
     /// The index of the transfer.
     unit: usize,
 }
@@ -124,6 +179,7 @@ fn accesses(program: &Program, units: &[Unit]) -> Vec<Access> {
             accesses.extend(extents.map(|extent| Access {
                 extent,
                 write: access.write,
+                is_awaited: access.packets && !unit.piped,
                 unit: number,
             }));
         }
@@ -131,8 +187,13 @@ fn accesses(program: &Program, units: &[Unit]) -> Vec<Access> {
     accesses
 }
 
+/// Whether all accesses are of packets.
+fn are_packets(cluster: &[Access]) -> bool {
+    cluster.iter().all(|access| access.is_awaited)
+}
+
 /// Maximal runs of accesses that overlap, in memory order.
-fn clusters(accesses: &[Access]) -> impl Iterator<Item = &[Access]> {
+fn overlapping(accesses: &[Access]) -> impl Iterator<Item = &[Access]> {
     let mut rest = accesses;
     std::iter::from_fn(move || {
         let mut reach = rest.first()?.extent;
@@ -152,7 +213,7 @@ fn clusters(accesses: &[Access]) -> impl Iterator<Item = &[Access]> {
 /// that show it: a write, and one to other chunks.
 fn conflicts(accesses: &[Access]) -> Vec<(&Access, &Access)> {
     let mut found = Vec::new();
-    for cluster in clusters(accesses) {
+    for cluster in overlapping(accesses) {
         let uneven =
             |access: &&Access| cluster.first().is_some_and(|first| first.extent != access.extent);
         let write = cluster.iter().find(|access| access.write);
@@ -175,7 +236,7 @@ fn resolve(
 ) -> Result<Cuts, Box<Diagnostic>> {
     let mut sets = Sets::new(units.len());
     let written = |cluster: &&[Access]| cluster.iter().any(|access| access.write);
-    for cluster in clusters(accesses).filter(written) {
+    for cluster in overlapping(accesses).filter(written) {
         cluster.windows(2).for_each(|pair| {
             if let [a, b] = pair {
                 sets.unite(a.unit, b.unit);
@@ -183,7 +244,7 @@ fn resolve(
         });
     }
     let mut common: BTreeMap<usize, u64> = BTreeMap::new();
-    for cluster in clusters(accesses) {
+    for cluster in overlapping(accesses) {
         let grid = written(&cluster);
         for access in cluster {
             let size = common.entry(sets.find(access.unit)).or_insert(0);
