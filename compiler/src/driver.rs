@@ -10,6 +10,7 @@ mod early;
 mod goal;
 mod idle;
 mod in_place;
+mod namesake;
 mod swap;
 mod unsolved;
 
@@ -220,6 +221,10 @@ fn passed(
         return (None, diagnostics);
     };
     diagnostics.extend(idle::check(unit, &unit.programs[program], &elaborated));
+    if let Some(implements) = &unit.programs[program].collective {
+        let collective = &unit.collectives[implements.collective];
+        diagnostics.extend(namesake::check(collective, &elaborated, interrupt));
+    }
     let mut known = check::Known::default();
     if proof != Proof::Skipped {
         let _checking = phase("check the program", "");

@@ -144,6 +144,7 @@ catalogue! {
     W0503: "launches of different sizes that overlap",
     W0801: "a channel that leaves its node",
     W0802: "sizes that a plan says it serves and cannot",
+    W0803: "a collective that is not what its name says",
     W0901: "an unusable map",
 
     N0301: "message sizes rounded",
