@@ -1,11 +1,13 @@
 /** Starts everything: the language server, the verification of plans, the commands, the tasks. */
 
 import * as vscode from 'vscode';
+import { registerBeside } from './beside';
 import { registerBuild } from './build';
 import { registerElaborated } from './elaborated';
 import { registerExplain } from './explain';
 import { registerNewProgram } from './newProgram';
 import { registerPlans } from './plans';
+import { registerRanks } from './ranks';
 import { createServer } from './server';
 import { createStatus } from './status';
 import { registerTasks } from './tasks';
@@ -25,6 +27,8 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.commands.registerCommand('ccl.restart', server.restart),
     ...registerPlans(context, output),
     ...registerBuild(context, output),
+    ...registerBeside(context, output),
+    ...registerRanks(context, output),
     ...registerElaborated(server),
     ...registerExplain(context),
     ...registerNewProgram(),

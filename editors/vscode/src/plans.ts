@@ -33,7 +33,7 @@ export function registerPlans(
     }
     const reports = parseReports(run.stderr);
     if (!document.isClosed && document.version === version) {
-      found.set(document.uri, diagnostics(document, text, reports));
+      found.set(document.uri, diagnosticsOf(document, reports));
     }
     return reports;
   }
@@ -87,8 +87,9 @@ function isPlan(document: vscode.TextDocument): boolean {
   return isJson(document) && document.uri.scheme === 'file' && looksLikePlan(document.getText());
 }
 
-function diagnostics(document: vscode.TextDocument, text: string, reports: Report[]): vscode.Diagnostic[] {
-  const tree = planTree(text);
+/** The reports of a run of the compiler on a plan or program, for that file. */
+export function diagnosticsOf(document: vscode.TextDocument, reports: Report[]): vscode.Diagnostic[] {
+  const tree = isJson(document) ? planTree(document.getText()) : undefined;
   return reports.map((report) => {
     const at = report.primary && locate(document, tree, report.primary);
     const range = at?.uri === document.uri ? at.range : new vscode.Range(0, 0, 0, 1);
