@@ -222,10 +222,14 @@ impl Diagnostic {
 /// "Did you mean": the candidate nearest to a misspelled name, if one is near enough.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 3).max(1);
+    let length = name.chars().count();
+    let limit = (length / 3).max(1);
+    // Any two names of one letter are near each other.
+    let may_be_meant = |c: &&str| length > 1 || c.eq_ignore_ascii_case(name);
     candidates
         .into_iter()
         .filter(|c| *c != name)
+        .filter(may_be_meant)
         .map(|c| (strsim::damerau_levenshtein(name, c), c))
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)

@@ -150,6 +150,28 @@ pub(super) fn writer(
     nearest.map(|(_, moment, written)| (moment, written))
 }
 
+/// Whether a moment's operation is the only one that writes to a chunk.
+pub(super) fn writes_alone(
+    graph: &EventGraph,
+    moment: Moment,
+    (owner, buffer, chunk): (RankId, Buffer, u64),
+) -> bool {
+    let here = graph.line(moment);
+    graph.all_blocks().all(|agent| {
+        let from = graph.rank(agent);
+        (0..).zip(graph.lines(agent)).all(|(at, line)| {
+            let mut writes = line.op.transfer().into_iter().flat_map(memory::accesses);
+            let is_there = |operand: Operand| {
+                let first = u64::from(operand.index);
+                let chunks = first..first + u64::from(operand.size);
+                operand.buffer == buffer && lies_on(operand, from, owner) && chunks.contains(&chunk)
+            };
+            here == Some((agent, at))
+                || !writes.any(|access| access.write && is_there(access.operand))
+        })
+    })
+}
+
 /// Whether an operation writes packets, which operations on packets read.
 pub(super) fn writes_packets(graph: &EventGraph, moment: Moment) -> bool {
     let transfer = line(graph, moment).and_then(|line| line.op.transfer());

@@ -91,6 +91,9 @@ fn report(program: &ir::Program, broken: &Broken) -> Diagnostic {
         None => Diagnostic::without_place(Code::E0701, message),
     };
     if let Some(origin) = broken.last_writer {
+        if adds_up_lists(program, origin) {
+            report = report.help("every operand of a list is combined with all others: write `[..]` instead of `[*]` to combine chunk by chunk");
+        }
         let values = program.origins.values(origin);
         let values =
             if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
@@ -112,6 +115,24 @@ fn report(program: &ir::Program, broken: &Broken) -> Diagnostic {
         }
     }
     report
+}
+
+/// Whether an operation from source combines several chunks of one buffer into several chunks: then each of these is the
+/// combination of all.
+fn adds_up_lists(program: &ir::Program, origin: ir::OriginId) -> bool {
+    let op = program.all_ops().find(|op| op.origin == origin);
+    let Some(transfer) = op.and_then(Op::transfer) else { return false };
+    let mut places = transfer.sources.iter().map(|operand| (operand.buffer, operand.place));
+    let mut seen = Vec::new();
+    let mut is_known = |place| {
+        let known = seen.contains(&place);
+        seen.push(place);
+        known
+    };
+    program.collective.place.is_some()
+        && transfer.verb.reduces()
+        && transfer.destinations.len() > 1
+        && places.any(|place| is_known(place))
 }
 
 fn sources(times: &[Times]) -> Vec<(u32, u32)> {

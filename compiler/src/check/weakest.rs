@@ -190,7 +190,10 @@ fn tell_too(one: &mut Diagnostic, other: &Diagnostic) {
     let primary = one.primary.as_ref().map(|label| label.place);
     let mut places = other.primary.iter().chain(&other.secondary).map(|label| Some(label.place));
     let which = if places.any(|place| place == primary) { "same" } else { "other" };
-    one.notes.push(format!("likewise, at the {which} statement: {}", other.message));
+    let note = format!("likewise, at the {which} statement: {}", other.message);
+    if !one.notes.contains(&note) {
+        one.notes.push(note);
+    }
     for help in one.helps.iter_mut().filter(|help| !help.starts_with(ALSO)) {
         help.insert_str(0, ALSO);
     }

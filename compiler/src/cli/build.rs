@@ -495,12 +495,22 @@ fn plan_path(build: &Build, wanted: &Wanted, program: &ir::Program) -> Result<Pa
     }
 }
 
+/// How long a file's name may be, in bytes: file systems take 255, and what goes next to a plan has longer suffixes.
+const MOST_NAME: usize = 200;
+
 /// The plan's name in the current folder, if it can be a file name.
 pub(crate) fn default_path(name: &str, extension: &str) -> Result<PathBuf, Failure> {
     let plain = |c: char| c.is_alphanumeric() || "_-.+=,@ ".contains(c);
     if name.is_empty() || name.starts_with(['.', '-', ' ']) || !name.chars().all(plain) {
         return Err(Failure::Usage(format!(
             "the plan's name `{name}` cannot be a file name; use `-o PATH`"
+        )));
+    }
+    if name.len() > MOST_NAME {
+        let begin: String = name.chars().take(40).collect();
+        return Err(Failure::Usage(format!(
+            "the plan's name, `{begin}..`, has {} bytes, and a file name at most {MOST_NAME}: give the plan a name with `-O name=..`, or the file with `-o PATH`",
+            name.len()
         )));
     }
     Ok(PathBuf::from(format!("{name}.{extension}")))

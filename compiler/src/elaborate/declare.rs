@@ -4,7 +4,7 @@
 //! rank `p`. A `let` that is not a number, a Boolean, a text or a list of these waits for the second pass.
 
 use super::domain::Domain;
-use super::eval::{Eval, Evaluated};
+use super::eval::{Eval, Evaluated, not_a_rank};
 use super::situation;
 use super::value::Value;
 use super::world::Family;
@@ -227,7 +227,11 @@ impl<'a> Eval<'_, 'a> {
     }
 
     fn peer(&mut self, expr: &'a Expr) -> Evaluated<ir::RankId> {
-        let peer = self.rank_value(expr)?;
+        let ranks = self.world.ranks;
+        let peer = self.int(expr)?;
+        if !(0..ranks).contains(&peer) {
+            return Err(self.fail(expr, peer_beyond(expr.span, peer, ranks)));
+        }
         match self.rank == Some(peer) {
             true => Err(self.fail(expr, to_itself(expr.span))),
             false => Ok(ir::RankId(peer as u32)),
@@ -363,6 +367,10 @@ fn bad_extent(span: Span, count: i64) -> Diagnostic {
         span,
         format!("{count} is not an extent: a dimension has 0 to 2^31 members"),
     )
+}
+
+fn peer_beyond(span: Span, peer: i64, ranks: i64) -> Diagnostic {
+    not_a_rank(span, peer, ranks).help("for a peer that only some ranks have, declare a family with a condition: `c[p in [rank + 1] if p < ranks] = memory(p)`")
 }
 
 fn to_itself(span: Span) -> Diagnostic {

@@ -677,7 +677,7 @@ fn no_rank_here(span: Span) -> Diagnostic {
     )
 }
 
-fn not_a_rank(span: Span, rank: i64, ranks: i64) -> Diagnostic {
+pub(super) fn not_a_rank(span: Span, rank: i64, ranks: i64) -> Diagnostic {
     Diagnostic::new(
         Code::E0303,
         span,

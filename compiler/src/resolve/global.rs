@@ -340,6 +340,6 @@ fn unknown_import(globals: &Globals, from: ModuleId, name: &ast::Name) -> Diagno
             .help("import it from the file that declares it");
     }
     let all = file.index.entries.iter().filter(|entry| entry.kind != EntryKind::Program);
-    let all: Vec<String> = all.take(12).map(|entry| format!("`{}`", entry.name)).collect();
+    let all: Vec<String> = all.map(|entry| format!("`{}`", entry.name)).collect();
     if all.is_empty() { report } else { report.note(format!("it declares {}", all.join(", "))) }
 }

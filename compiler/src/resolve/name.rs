@@ -243,7 +243,9 @@ impl Body<'_> {
             let near = nearest(name, from.iter().map(|(name, _)| name.as_str()))?.to_owned();
             from.iter().find(|(name, _)| *name == near).cloned()
         };
-        if let Some((near, place)) = find(&fitting).or_else(|| find(&all)) {
+        // Where a block is opened, a number is not what is meant.
+        let others = (operand != Some(Ty::Block)).then_some(&all);
+        if let Some((near, place)) = find(&fitting).or_else(|| others.and_then(|all| find(all))) {
             let line = place.map_or(String::new(), |place| self.line(place));
             report = report
                 .label(format!("did you mean `{near}`{line}?"))
@@ -252,6 +254,13 @@ impl Body<'_> {
         } else if operand == Some(Ty::Block) {
             report = report.help(format!(
                 "declare the blocks before it: `block {name};`, or `block {name}[i in 0..n];` for a family"
+            ));
+        } else if name.len() == 1
+            && self.level == Level::Program
+            && self.other_space(name).is_none()
+        {
+            report = report.help(format!(
+                "to run through a list, bind the name: `for {name} in list {{ .. }}`, or `[{name} in list]` where a channel, block or group is named"
             ));
         } else if self.other_space(name).is_some() {
             report = report

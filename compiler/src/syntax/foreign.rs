@@ -126,7 +126,10 @@ pub fn behind_value(word: &str) -> Option<&'static str> {
         "strong" => "signals and waits that are not `relaxed` are strong",
         "for" => EACH,
         "where" | "when" => "filter a list with `if`: `p in list if c`",
-        "in" | "not" => "to test whether a list holds a value, write `list.contains(value)`",
+        "in" => {
+            "`in` binds a name in `for`, in a list, and where channels and blocks are declared or opened; to test whether a list holds a value, write `list.contains(value)`"
+        }
+        "not" => "to test whether a list holds a value, write `list.contains(value)`",
         "tb" | "sendtb" | "recvtb" | "threadblock" | "thread_block" => {
             "an operation runs in the thread block that it is written in: `block name { .. }`"
         }

@@ -109,7 +109,15 @@ fn heard_late(
         let in_time = heard.agent == other.agent && heard.at < other.at;
         (!in_time).then_some((heard, heard.agent == other.agent, one))
     };
-    let found = pairs.into_iter().filter_map(late).min_by_key(|(_, same, _)| !same);
+    let [read, write] = if conflict.first.write { [second, first] } else { [first, second] };
+    let (buffer, cell) = conflict.said(graph.program, Grain::parts(graph.parts()));
+    let chunk = (conflict.place.rank, buffer, cell / u64::from(graph.parts().max(1)));
+    // Without that write, there is nothing to be read: it cannot come after the read.
+    let is_needed = buffer == ir::Buffer::Scratch
+        && !(conflict.first.write && conflict.second.write)
+        && nearest::writes_alone(graph, write, chunk);
+    let pairs_tried = pairs.into_iter().filter(|(one, _)| !is_needed || *one == write);
+    let found = pairs_tried.filter_map(late).min_by_key(|(_, same, _)| !same);
     let Some((heard, same, one)) = found else { return report };
     let block = nearest::block(graph, heard);
     if !same {
@@ -122,8 +130,6 @@ fn heard_late(
     if conflict.first.write && conflict.second.write {
         return report;
     }
-    let (buffer, cell) = conflict.said(graph.program, Grain::parts(graph.parts()));
-    let chunk = (conflict.place.rank, buffer, cell / u64::from(graph.parts().max(1)));
     let before = match pairs {
         [(write, _), _] if one == write && nearest::has_written(graph, write, chunk) => format!(
             "; or, if it is to read what was there before, let {} wait until it has",
@@ -131,7 +137,6 @@ fn heard_late(
         ),
         _ => String::new(),
     };
-    let [read, write] = if conflict.first.write { [second, first] } else { [first, second] };
     let is_exchange = graph.program.collective.in_place
         && buffer != ir::Buffer::Scratch
         && graph.at(first) == graph.at(second)
