@@ -22,6 +22,7 @@ mod element;
 mod half;
 mod machine;
 mod memory;
+mod message;
 mod proxy;
 mod report;
 mod schedule;
@@ -35,10 +36,10 @@ use crate::interrupt::Interrupt;
 use crate::ir::{Action, BlockId, Buffer, ChannelId, OriginId, Program, RankId, ReduceOp};
 use crate::ir::{BarrierId, Op, SemaphoreId};
 pub use element::Element;
+pub use message::{choose_chunk_bytes, round_chunk_bytes};
 use report::Reports;
 use sizes::Sizes;
 use std::sync::Arc;
-pub use transfer::slice_unit;
 
 /// How a program is run.
 #[derive(Clone, Debug, PartialEq, Eq)]

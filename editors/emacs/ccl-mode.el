@@ -13,6 +13,8 @@
 
 (require 'prog-mode)
 (require 'rx)
+(require 'thingatpt)
+(require 'url-util)
 
 (defgroup ccl-mode nil
   "Programs for collective communication between GPUs."
@@ -155,6 +157,60 @@
 
 ;;;###autoload
 (add-to-list 'auto-mode-alist '("\\.ccl\\'" . ccl-mode))
+
+;; Commands that the language server carries out, through eglot.
+
+(declare-function eglot-current-server "eglot")
+(declare-function jsonrpc-request "jsonrpc")
+
+(defun ccl-mode--execute (command &rest arguments)
+  "The answer of the language server to COMMAND with ARGUMENTS.
+It may take as long as the server gives it, which is a minute."
+  (let ((server (or (and (fboundp 'eglot-current-server) (eglot-current-server))
+                    (user-error "The language server does not run for this buffer; `M-x eglot' starts it"))))
+    (jsonrpc-request server :workspace/executeCommand
+                     (list :command command :arguments (vconcat arguments))
+                     ;; The text that was typed last is sent first.
+                     :deferred t :timeout 65)))
+
+(defun ccl-mode--program ()
+  "The name of the program at point, or of the first one; nil if there is none."
+  (let ((program (rx bol (* space) "program" (+ space) (group (+ (or (syntax word) (syntax symbol)))))))
+    (save-excursion
+      (end-of-line)
+      (when (or (re-search-backward program nil t) (re-search-forward program nil t))
+        (match-string-no-properties 1)))))
+
+(defun ccl-mode--uri ()
+  "The address of the file of this buffer."
+  (concat "file://" (url-hexify-string (expand-file-name (or buffer-file-name (user-error "This buffer has no file")))
+                                       url-path-allowed-chars)))
+
+(defun ccl-mode-build ()
+  "Build the plan of the program at point, next to its file."
+  (interactive)
+  (let ((built (ccl-mode--execute "ccl-lsp.build" (ccl-mode--uri) (ccl-mode--program))))
+    (message "Built %s" (file-relative-name (plist-get built :path)))))
+
+(defun ccl-mode-run ()
+  "Run the program at point, and show the verdict."
+  (interactive)
+  (let ((verdict (ccl-mode--execute "ccl-lsp.run" (ccl-mode--uri) (ccl-mode--program))))
+    (message "%s" (plist-get verdict :text))))
+
+(defun ccl-mode-explain (code)
+  "Show the page of CODE, such as \"E0501\"."
+  (interactive (list (let ((near (ccl-mode--code)))
+                       (read-string (if near (format "Explain code (default %s): " near) "Explain code: ")
+                                    nil nil near))))
+  (let ((page (ccl-mode--execute "ccl-lsp.explain" code)))
+    (with-help-window (format "*ccl %s*" code)
+      (princ page))))
+
+(defun ccl-mode--code ()
+  "The code that is written at point, if one is."
+  (let ((word (thing-at-point 'symbol t)))
+    (and word (string-match-p "\\`[EWN][0-9]\\{4\\}\\'" word) word)))
 
 (defvar eglot-server-programs)
 (with-eval-after-load 'eglot

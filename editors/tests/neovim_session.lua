@@ -107,6 +107,46 @@ local function session()
   seen.formatted = text()
   seen.pid = client.rpc.pid
 
+  -- Commands that the server carries out, and lenses, which name commands of the plugin.
+  local said = {}
+  vim.notify = function(message)
+    table.insert(said, message)
+  end
+  local function answer()
+    wait('an answer to a command', function()
+      return #said > 0
+    end)
+    return table.remove(said, 1)
+  end
+  vim.cmd('CclBuild')
+  seen.built = answer()
+  vim.cmd('CclRun gather')
+  seen.verdict = answer()
+  vim.cmd('CclRun other')
+  seen.refused = answer()
+  local lenses = ask('textDocument/codeLens', { textDocument = vim.lsp.util.make_text_document_params() })
+  seen.lenses = vim.tbl_map(function(lens)
+    return lens.command.command
+  end, lenses)
+  for _, lens in ipairs(lenses) do
+    if lens.command.command == 'ccl.run' then
+      client.commands['ccl.run'](lens.command)
+      seen.run_by_lens = answer()
+    end
+  end
+  vim.cmd('CclExplain E0501')
+  wait('a page', function()
+    return vim.bo.buftype == 'nofile'
+  end)
+  seen.page = text()
+  vim.cmd('close')
+  vim.cmd('CclElaborate')
+  wait('an elaborated program', function()
+    return vim.bo.buftype == 'nofile'
+  end)
+  seen.elaborated = text()
+  vim.cmd('close')
+
   cursor('let next = \\zsafter')
   local hover
   wait('a hover', function()

@@ -60,6 +60,12 @@ def test_rename_and_formatting(seen):
     assert seen["formatted"] == renamed
 
 
+def test_commands(seen):
+    assert seen["built"] is True
+    assert seen["verdict"].startswith("`gather`: right in 16 schedules of 3 launches")
+    assert seen["page"].startswith("# E0501")
+
+
 def test_the_index_and_the_end(seen):
     assert seen["ended"] is True
     assert "Function" in seen["index"]

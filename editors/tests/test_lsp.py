@@ -33,11 +33,15 @@ async def client(request, lsp_client: LanguageClient, workspace):
     for view in (lsp.WORKSPACE_CODE_LENS_REFRESH, lsp.WORKSPACE_INLAY_HINT_REFRESH, lsp.WORKSPACE_SEMANTIC_TOKENS_REFRESH):
         lsp_client.feature(view)(lambda *_, view=view: refreshed.append(view))
 
+    # As the sides of the editors do that run the commands of lenses.
+    capabilities = client_capabilities(request.param)
+    capabilities.experimental = {"commands": {"commands": ["ccl.showElaborated", "ccl.buildPlan", "ccl.run"]}}
+
     lsp_client.registered = registered
     lsp_client.refreshed = refreshed
     lsp_client.session = await lsp_client.initialize_session(
         lsp.InitializeParams(
-            capabilities=client_capabilities(request.param),
+            capabilities=capabilities,
             root_uri=workspace.as_uri(),
             workspace_folders=[lsp.WorkspaceFolder(uri=workspace.as_uri(), name="workspace")],
         )

@@ -76,6 +76,16 @@ def test_rename_and_formatting(seen):
     assert seen["formatted"] == renamed
 
 
+def test_commands_and_lenses(seen):
+    assert seen["built"] == "ccl: built gather.plan.json"
+    assert seen["verdict"].startswith("ccl: `gather`: right in 16 schedules of 3 launches")
+    assert "has no program `other`" in seen["refused"]
+    assert seen["lenses"] == ["ccl.showElaborated", "ccl.buildPlan", "ccl.run"]
+    assert seen["run_by_lens"] == seen["verdict"]
+    assert seen["page"].startswith("# E0501")
+    assert seen["elaborated"].startswith("//! `gather` for 4 ranks")
+
+
 def test_the_server_ends_with_the_editor(seen):
     if "pid" not in seen:
         pytest.skip("this Neovim does not tell the server's process")

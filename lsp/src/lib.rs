@@ -11,6 +11,7 @@ pub mod actor;
 pub mod analysis;
 pub mod analyst;
 pub mod carried;
+pub mod commands;
 pub mod complaints;
 pub mod concrete;
 pub mod configured;

@@ -5,12 +5,14 @@
 
 mod capabilities;
 mod client;
+mod command;
 pub(crate) mod introduction;
 mod sent_tokens;
 pub(crate) mod reader;
 
 use crate::actor::{self, Answer, Command, Handle, Pace, Refusal, Snapshot};
 use crate::analysis::Analysis;
+use crate::commands::{ServerCommand, SourceSnapshot, explain_code};
 use crate::configured;
 use crate::features::elaborated::{self, Elaborated};
 use crate::features::{
@@ -27,6 +29,7 @@ use lsp_types as lsp;
 use lsp_types::{Position, Url};
 use reader::hand_on;
 use sent_tokens::SentTokens;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -485,12 +488,23 @@ impl LanguageServer for Ccl {
 
     async fn code_lens(&self, params: lsp::CodeLensParams) -> Result<Option<Vec<lsp::CodeLens>>> {
         let url = params.text_document.uri;
-        let file = url.clone();
+        let (file, runs) = (url.clone(), self.abilities().lens_commands);
         let answer = move |snapshot: &Snapshot, publisher: &Publisher| {
             let known = publisher.known_to_lenses(&file, snapshot.version(&file));
-            Some(lens::lenses(&snapshot.analysis(&file), &file, known.as_ref()))
+            Some(lens::lenses(&snapshot.analysis(&file), &file, known.as_ref(), runs))
         };
         self.ask(Some(url), answer).await
+    }
+
+    async fn execute_command(&self, params: lsp::ExecuteCommandParams) -> Result<Option<Value>> {
+        let command = ServerCommand::read(&params.command, &params.arguments);
+        let command = match command.map_err(Error::invalid_params)? {
+            ServerCommand::Explain(id) => return explain_code(&id).map(Some).map_err(failed),
+            ServerCommand::Compile(command) => command,
+        };
+        let url = command.url.clone();
+        let source = self.ask(None, move |snapshot, _| SourceSnapshot::take(snapshot, &url));
+        command::carry_out(command, source.await?).await.map(Some).map_err(failed)
     }
 
     async fn folding_range(

@@ -127,3 +127,26 @@ fn edits_are_offered_to_those_who_accept_them() {
         client.finish();
     }
 }
+
+#[test]
+fn lenses_are_sent_to_those_who_run_their_commands() {
+    let asked = json!({"textDocument": {"uri": URI}});
+    for commands in [&[][..], &["ccl.run"], &["ccl.showElaborated", "ccl.run", "other.run"]] {
+        let capabilities = json!({"experimental": {"commands": {"commands": commands}}});
+        let mut client = Client::bare();
+        let answer = client.initialize(None, capabilities);
+        let offered = answer["capabilities"]["codeLensProvider"].is_object();
+        assert_eq!(offered, !commands.is_empty(), "{answer}");
+        client.open(URI, TEXT);
+        client.settled(URI, 1);
+        let lenses = client.request("textDocument/codeLens", asked.clone());
+        let found = lenses.as_array().unwrap().iter();
+        let found: Vec<&str> =
+            found.map(|lens| lens["command"]["command"].as_str().unwrap()).collect();
+        let known: Vec<&str> =
+            commands.iter().copied().filter(|name| name.starts_with("ccl.")).collect();
+        assert_eq!(found, known);
+        client.settled_silently();
+        client.finish();
+    }
+}

@@ -10,18 +10,11 @@ use compiler::cuda::launch::{self, Elements};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Known, Proof, Target};
 use compiler::emulate::{self, Element, MOST_STEPS, Outcome, Settings, TooLarge, Trial};
-use compiler::ir::run::pace;
-use compiler::ir::{Op, Pipeline, Program, Rank, ReduceOp};
+use compiler::ir::{Program, Rank, ReduceOp};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// The size of the message if none is given.
-const USUAL_BYTES: u64 = 64 << 10;
-
-/// The largest size that is chosen so that pipelines go through several windows.
-const MOST_BYTES: u64 = 4 << 20;
 
 /// How long a run may take if no limit is given.
 const USUAL_TIME: Duration = Duration::from_secs(60);
@@ -143,35 +136,19 @@ fn chunk_bytes(
 ) -> Result<Arc<[u64]>, Failure> {
     let least = program.options.min_message_size.unwrap_or(0);
     let most = program.options.max_message_size.unwrap_or(u64::MAX);
-    let chunks = u64::from(program.message_chunks());
-    let unit = emulate::slice_unit(program);
-    let rounded = |message: u64| {
-        let bytes = message.div_ceil(chunks).max(1);
-        bytes.checked_next_multiple_of(unit).unwrap_or(bytes)
-    };
     if run.sizes.is_empty() {
-        let windows = several_windows(program).saturating_mul(chunks);
-        return Ok([rounded(USUAL_BYTES.max(windows.min(MOST_BYTES)).min(most).max(least))].into());
+        return Ok([emulate::choose_chunk_bytes(program)].into());
     }
+    let chunks = u64::from(program.message_chunks());
     let requested = run.sizes.iter().map(|text| {
         let bytes = settings::bytes(reporter, "--size", text)?;
-        if rounded(bytes).saturating_mul(chunks) < least || bytes > most {
+        let rounded = emulate::round_chunk_bytes(program, bytes);
+        if rounded.saturating_mul(chunks) < least || bytes > most {
             return Err(not_served(text, least, most));
         }
-        Ok(rounded(bytes))
+        Ok(rounded)
     });
     requested.collect()
-}
-
-/// The size of a chunk for which every pipeline goes through several windows, more of them where pipelines run ahead of
-/// each other or wait for later windows; 0 if there are no pipelines.
-fn several_windows(program: &Program) -> u64 {
-    let pace = pace(program);
-    let windows = pace.ahead.saturating_add(pace.behind).saturating_add(3);
-    let size = |pipeline: &Pipeline| {
-        pipeline.unit.saturating_mul(windows).div_ceil(u64::from(pipeline.chunks.max(1)))
-    };
-    program.all_ops().filter_map(Op::pipeline).map(size).max().unwrap_or(0)
 }
 
 /// Runs one schedule after another until one goes wrong.

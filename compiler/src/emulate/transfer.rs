@@ -55,7 +55,7 @@ pub(super) fn moves(
 
 /// The unit of slices, and of the sizes of chunks that are run, in bytes: `alignment`, or 16 where the emulator cannot move that.
 #[must_use]
-pub fn slice_unit(program: &Program) -> u64 {
+pub(super) fn slice_unit(program: &Program) -> u64 {
     let alignment = program.options.alignment;
     if alignment > 0 && alignment.is_multiple_of(16) { alignment.into() } else { 16 }
 }

@@ -1,7 +1,7 @@
 /** The life cycle of the language server: found, started, watched, stopped, restarted. */
 
 import * as vscode from 'vscode';
-import { LanguageClient, LanguageClientOptions, ServerOptions, State } from 'vscode-languageclient/node';
+import { LanguageClient, LanguageClientOptions, ServerOptions, State, StaticFeature } from 'vscode-languageclient/node';
 import { prepared, prepareReport } from './reported';
 import type { Status } from './status';
 import { findServer, offerSettings } from './tools';
@@ -91,8 +91,21 @@ function createClient(command: string, output: vscode.LogOutputChannel): Languag
         }),
     },
   };
-  return new LanguageClient('ccl', 'ccl', server, options);
+  const created = new LanguageClient('ccl', 'ccl', server, options);
+  created.registerFeature(lensCommands);
+  return created;
 }
+
+/** Says in `initialize` which commands of lenses this extension has. */
+const lensCommands: StaticFeature = {
+  fillClientCapabilities: (capabilities) => {
+    const commands = ['ccl.showElaborated', 'ccl.buildPlan', 'ccl.run'];
+    capabilities.experimental = { ...capabilities.experimental, commands: { commands } };
+  },
+  initialize: () => {},
+  getState: () => ({ kind: 'static' }),
+  clear: () => {},
+};
 
 function stateName(state: State): 'starting' | 'running' | 'stopped' {
   switch (state) {

@@ -1,7 +1,7 @@
 //! Code lenses above a program: its size, whether it is proved, and commands for it.
 //!
-//! The client implements the commands: `ccl.showElaborated`, `ccl.buildPlan` and `ccl.run`, each with the URL of the
-//! file and the name of the program.
+//! The client runs the commands: `ccl.showElaborated`, `ccl.buildPlan` and `ccl.run`, each with the URL of the file and
+//! the name of the program. It gets the lenses whose commands it names in `initialize`.
 
 use crate::analysis::{Analysis, Part};
 use crate::concrete;
@@ -12,9 +12,43 @@ use compiler::ir;
 use compiler::syntax::ast::{ItemKind, Program};
 use lsp_types::{CodeLens, Command, DiagnosticSeverity, Range, Url};
 
-/// The lenses of a file. `known` is the latest result of the checks for this version of it.
+/// The commands of lenses.
+pub const COMMANDS: [&str; 3] = ["ccl.showElaborated", "ccl.buildPlan", "ccl.run"];
+
+/// Which of [`COMMANDS`] a client can run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LensCommands {
+    /// For each command, whether the client can.
+    runs: [bool; COMMANDS.len()],
+}
+
+impl LensCommands {
+    /// The commands of which `runs` says that the client can run them.
+    #[must_use]
+    pub fn new(runs: impl Fn(&str) -> bool) -> LensCommands {
+        LensCommands { runs: COMMANDS.map(runs) }
+    }
+
+    /// Whether the client can run any.
+    #[must_use]
+    pub fn has_any(self) -> bool {
+        self.runs.contains(&true)
+    }
+
+    fn has(self, command: &Command) -> bool {
+        COMMANDS.into_iter().zip(self.runs).any(|(name, runs)| runs && name == command.command)
+    }
+}
+
+/// The lenses of a file for a client that `runs` these commands. `known` is the latest result of the checks for this
+/// version of the file.
 #[must_use]
-pub fn lenses(analysis: &Analysis<'_>, url: &Url, known: Option<&Known>) -> Vec<CodeLens> {
+pub fn lenses(
+    analysis: &Analysis<'_>,
+    url: &Url,
+    known: Option<&Known>,
+    runs: LensCommands,
+) -> Vec<CodeLens> {
     let mut lenses = Vec::new();
     for part in analysis.parts() {
         for item in &analysis.parsed(part).file.items {
@@ -27,21 +61,19 @@ pub fn lenses(analysis: &Analysis<'_>, url: &Url, known: Option<&Known>) -> Vec<
             }
         }
     }
+    lenses.retain(|lens| lens.command.as_ref().is_some_and(|command| runs.has(command)));
     lenses
 }
 
 fn commands(range: Range, url: &Url, program: &Program, title: String) -> [CodeLens; 3] {
     let arguments = vec![url.as_str().into(), program.name.text.as_str().into()];
+    let [elaborated, build, run] = COMMANDS;
     let lens = |title: String, command: &str| CodeLens {
         range,
         command: Some(Command::new(title, command.to_owned(), Some(arguments.clone()))),
         data: None,
     };
-    [
-        lens(title, "ccl.showElaborated"),
-        lens("build plan".to_owned(), "ccl.buildPlan"),
-        lens("run".to_owned(), "ccl.run"),
-    ]
+    [lens(title, elaborated), lens("build plan".to_owned(), build), lens("run".to_owned(), run)]
 }
 
 /// "8 ranks · 12 blocks · 96 operations · proved", as far as this is known.

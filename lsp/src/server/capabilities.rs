@@ -1,18 +1,21 @@
 //! Capabilities: those of the client that matter here, and all those of the server.
 
+use crate::commands;
 use crate::features::actions;
 use crate::features::completion::Support;
+use crate::features::lens::LensCommands;
 use crate::features::tokens;
 use crate::text::Encoding;
 use lsp_types::{
     CallHierarchyServerCapability, CodeActionOptions, CodeActionProviderCapability,
     CodeLensOptions, CompletionOptions, DiagnosticOptions, DiagnosticServerCapabilities,
     DidChangeWatchedFilesRegistrationOptions, DocumentLinkOptions, DocumentOnTypeFormattingOptions,
-    FileSystemWatcher, FoldingRangeProviderCapability, GlobPattern, HoverProviderCapability,
-    InitializeParams, OneOf, Registration, RenameOptions, SelectionRangeProviderCapability,
-    SemanticTokensFullOptions, SemanticTokensOptions, ServerCapabilities, SignatureHelpOptions,
-    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, Url, WatchKind,
-    WorkDoneProgressOptions, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+    ExecuteCommandOptions, FileSystemWatcher, FoldingRangeProviderCapability, GlobPattern,
+    HoverProviderCapability, InitializeParams, OneOf, Registration, RenameOptions,
+    SelectionRangeProviderCapability, SemanticTokensFullOptions, SemanticTokensOptions,
+    ServerCapabilities, SignatureHelpOptions, TextDocumentSyncCapability, TextDocumentSyncKind,
+    TextDocumentSyncOptions, Url, WatchKind, WorkDoneProgressOptions,
+    WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -40,6 +43,8 @@ pub(super) struct Abilities {
     pub(super) progress: bool,
     /// What it can be asked to request again.
     pub(super) refreshes: Refreshes,
+    /// The commands of lenses that it can run.
+    pub(super) lens_commands: LensCommands,
 }
 
 /// Where a client shows Markdown.
@@ -76,6 +81,9 @@ impl Abilities {
             versions: can(sent, "/workspace/workspaceEdit/documentChanges"),
             progress: can(sent, "/window/workDoneProgress"),
             refreshes: Refreshes::of(sent),
+            lens_commands: LensCommands::new(|command| {
+                lists(sent, "/experimental/commands/commands", command)
+            }),
         }
     }
 }
@@ -211,7 +219,12 @@ pub(super) fn capabilities(client: Abilities) -> ServerCapabilities {
         call_hierarchy_provider: Some(CallHierarchyServerCapability::Simple(true)),
         hover_provider: Some(HoverProviderCapability::Simple(true)),
         inlay_hint_provider: Some(OneOf::Left(true)),
-        code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),
+        code_lens_provider: (client.lens_commands.has_any())
+            .then_some(CodeLensOptions { resolve_provider: Some(false) }),
+        execute_command_provider: Some(ExecuteCommandOptions {
+            commands: commands::NAMES.map(str::to_owned).into(),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        }),
         folding_range_provider: Some(FoldingRangeProviderCapability::Simple(true)),
         selection_range_provider: Some(SelectionRangeProviderCapability::Simple(true)),
         document_link_provider: Some(DocumentLinkOptions {

@@ -6,6 +6,7 @@ use lsp_types::{
 };
 use server::actor::Snapshot;
 use server::analysis::{Analysis, Part};
+use server::features::lens::LensCommands;
 use server::features::{
     calls, completion, folding, hints, hover, lens, links, navigation, rename, selection,
     signature, symbols, tokens,
@@ -97,7 +98,7 @@ fn lensed(analysis: &Analysis<'_>) -> String {
         let line = lens.range.start.line + 1;
         format!("{line}: {} [{} {}]", command.title, command.command, arguments.last().unwrap())
     };
-    lines(lens::lenses(analysis, &url, Some(&known)).iter().map(shown))
+    lines(lens::lenses(analysis, &url, Some(&known), LensCommands::new(|_| true)).iter().map(shown))
 }
 
 fn linked(analysis: &Analysis<'_>) -> String {

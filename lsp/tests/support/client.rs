@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test crate that includes this file uses a part of it")]
 
 use serde_json::{Value, json};
+use server::features::lens;
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, mpsc};
@@ -68,13 +69,17 @@ impl Client {
         self.initialize_with(root, capabilities, Value::Null)
     }
 
-    /// Like `initialize`, with initialization options for this server.
+    /// Like `initialize`, with initialization options for this server. A client that says nothing about commands runs
+    /// those of lenses.
     pub(crate) fn initialize_with(
         &mut self,
         root: Option<&Path>,
-        capabilities: Value,
+        mut capabilities: Value,
         options: Value,
     ) -> Value {
+        if capabilities.get("experimental").is_none() {
+            capabilities["experimental"] = json!({"commands": {"commands": lens::COMMANDS}});
+        }
         let root = root.map(|root| lsp_types::Url::from_file_path(root).unwrap().to_string());
         let params = json!({"processId": null, "rootUri": root, "capabilities": capabilities,
             "initializationOptions": options});

@@ -1,0 +1,71 @@
+//! Builds a plan as `cclc build` does, next to the source, and replaces it in one step.
+
+use super::CompileCommand;
+use super::source::SourceSnapshot;
+use compiler::driver::{self, Goal, Proof};
+use compiler::interrupt::Interrupt;
+use serde_json::{Value, json};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What follows the name of a source, without `.ccl`, in the name of its plan.
+const EXTENSION: &str = "plan.json";
+
+/// Builds the plan of a program; answers with its path.
+pub(super) fn build_plan(
+    source: &SourceSnapshot,
+    command: &CompileCommand,
+    interrupt: &Interrupt,
+) -> Result<Value, String> {
+    let path = plan_path(command)?;
+    let loaded = source.load(command.program.as_deref())?;
+    let (unit, program, elaboration) = (&loaded.unit, loaded.program, &loaded.elaboration);
+    let target = source.settings.target();
+    let early = driver::early(
+        Goal::Executor,
+        (unit, program, elaboration),
+        (Proof::Needed, target),
+        interrupt,
+    );
+    let (lowered, found) = if early.is_large {
+        (None, early.and(Vec::new(), false))
+    } else {
+        let (lowered, found) = driver::lower(unit, program, elaboration, Proof::Needed, interrupt);
+        let found = early.and(target.graded_if_lacking(found), lowered.is_some());
+        (lowered, found)
+    };
+    loaded.refuse_errors(&found, interrupt)?;
+    let lowered = lowered.ok_or_else(|| format!("`{}` has no plan", loaded.name()))?;
+    let mut plan = Vec::new();
+    let outcome = driver::write_plan(lowered, target, &mut plan).map_err(|why| why.to_string())?;
+    loaded.refuse_errors(&outcome.diagnostics, interrupt)?;
+    replace_file(&path, &plan)
+        .map_err(|why| format!("cannot write `{}`: {why}", path.display()))?;
+    Ok(json!({"program": loaded.name(), "path": path}))
+}
+
+fn plan_path(command: &CompileCommand) -> Result<PathBuf, String> {
+    let unsaved = |()| "save the file first: its plan is written next to it".to_owned();
+    let path = command.url.to_file_path().map_err(unsaved)?;
+    let is_source = path.extension().is_some_and(|end| end == "ccl");
+    is_source
+        .then(|| path.with_extension(EXTENSION))
+        .ok_or_else(|| format!("`{}` is no file whose name ends with `.ccl`", path.display()))
+}
+
+/// Writes a file under another name first, so that nobody sees half of it. A file that has these bytes is left alone.
+fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A link stays a link: the file to which it leads is replaced.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    let new = path.with_extension(format!("json.{}.tmp", std::process::id()));
+    let done = fs::write(&new, bytes).and_then(|()| fs::rename(&new, path));
+    if done.is_err() {
+        // Nobody can use what was begun; the error that matters is the one that is returned.
+        let _ = fs::remove_file(&new);
+    }
+    done
+}
