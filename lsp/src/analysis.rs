@@ -108,6 +108,13 @@ impl<'db> Analysis<'db> {
         database::parsed(self.database, part.declaration)
     }
 
+    /// Whether a declaration has no errors of syntax, names or types, also in what it needs.
+    #[must_use]
+    pub fn is_sound(&self, part: Part<'db>) -> bool {
+        !database::is_faulty(self.database, part.declaration)
+            && !database::resolved(self.database, part.declaration).broken
+    }
+
     /// The meaning of a declaration.
     #[must_use]
     pub fn semantics(&self, part: Part<'db>) -> Semantics<'db> {

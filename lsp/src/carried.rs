@@ -5,6 +5,7 @@
 
 use crate::analysis::Spot;
 use crate::diagnostics::Finding;
+use crate::text::TextChange;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -22,14 +23,14 @@ impl Carried {
         if self.text == *text {
             return;
         }
-        let change = Change::new(&self.text, text);
+        let change = TextChange::new(&self.text, text);
         for findings in self.found.values_mut() {
             findings.retain_mut(|finding| {
                 finding.fixes.clear();
                 let spots = finding.related.iter_mut().map(|(spot, _)| spot);
                 let spots = spots.chain([&mut finding.spot]).chain(finding.home.as_mut());
                 let mut here = spots.filter(|spot| spot.name == name);
-                here.all(|spot| change.carry(spot))
+                here.all(|spot| carry(spot, &change))
             });
         }
         self.text = text.clone();
@@ -58,55 +59,10 @@ impl Carried {
     }
 }
 
-/// A range of a text that was replaced.
-struct Change {
-    start: u32,
-    old: u32,
-    new: u32,
-}
-
-impl Change {
-    fn new(old: &str, new: &str) -> Change {
-        let same = |(a, b): &(u8, u8)| a == b;
-        let start = old.bytes().zip(new.bytes()).take_while(same).count();
-        let most = old.len().min(new.len()) - start;
-        let rest = old.bytes().rev().zip(new.bytes().rev()).take(most).take_while(same).count();
-        Change {
-            start: start as u32,
-            old: (old.len() - rest) as u32,
-            new: (new.len() - rest) as u32,
-        }
-    }
-
-    /// Moves a place; returns whether it still exists.
-    fn carry(&self, spot: &mut Spot) -> bool {
-        if spot.end <= self.start {
-            return true;
-        }
-        if spot.start < self.old {
-            return false;
-        }
-        spot.start = spot.start - self.old + self.new;
-        spot.end = spot.end - self.old + self.new;
-        true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_stands_behind_an_edit_moves() {
-        let change = Change::new("let a = 1; let b = 2;", "let a = 10; let b = 2;");
-        let carried = |start, end| {
-            let mut spot = Spot { name: String::new(), start, end };
-            change.carry(&mut spot).then_some((spot.start, spot.end))
-        };
-        assert_eq!(carried(4, 5), Some((4, 5)));
-        assert_eq!(carried(15, 16), Some((16, 17)));
-        let change = Change::new("aXYb", "aZb");
-        let mut spot = Spot { name: String::new(), start: 1, end: 2 };
-        assert!(!change.carry(&mut spot));
-    }
+/// Moves a place along with a change; returns whether it still exists.
+fn carry(spot: &mut Spot, change: &TextChange) -> bool {
+    let mut range = spot.start..spot.end;
+    let exists = change.carry(&mut range);
+    (spot.start, spot.end) = (range.start, range.end);
+    exists
 }

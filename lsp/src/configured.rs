@@ -10,7 +10,12 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// The settings that exist.
-pub const KNOWN: [&str; 5] = ["parameters", "target", "sms", "maxOperations", "messageBytes"];
+pub const KNOWN: [&str; 6] =
+    ["parameters", "target", "sms", "maxOperations", "messageBytes", "inlayHints"];
+
+/// The settings in `inlayHints`, one for each kind of hint.
+pub const HINTS: [&str; 5] =
+    ["values", "types", "parameterNames", "threadBlocks", "synchronization"];
 
 /// The values of `target`, as on the command line.
 const GOALS: [(&str, Goal); 4] = [
@@ -69,6 +74,7 @@ impl Reader {
                     let bytes = self.settings.message_bytes;
                     self.settings.message_bytes = self.number(&key, value, bytes, u64::MAX);
                 }
+                "inlayHints" => self.hints(value),
                 _ if own && !is_clients(&key) => self.unknown(&key, value),
                 _ => {}
             }
@@ -110,6 +116,42 @@ impl Reader {
             parameters.insert(name.clone(), text);
         }
         self.settings.parameters = parameters;
+    }
+
+    fn hints(&mut self, value: &Value) {
+        if value.as_array().is_some_and(Vec::is_empty) {
+            return;
+        }
+        let Value::Object(given) = value else {
+            self.wrong.push(format!(
+                "`inlayHints` is `{value}`; expected an object, such as `{{\"values\": false}}`"
+            ));
+            return;
+        };
+        for (kind, value) in given.iter().filter(|(_, value)| !value.is_null()) {
+            let hints = &mut self.settings.hints;
+            let shown = match kind.as_str() {
+                "values" => &mut hints.values,
+                "types" => &mut hints.types,
+                "parameterNames" => &mut hints.parameters,
+                "threadBlocks" => &mut hints.blocks,
+                "synchronization" => &mut hints.synchronization,
+                _ => {
+                    let near = diagnostic::nearest(kind, HINTS);
+                    let near = near.map(|near| format!("did you mean `inlayHints.{near}`?"));
+                    let all = || format!("the kinds of hints are `{}`", HINTS.join("`, `"));
+                    let way = near.unwrap_or_else(all);
+                    self.wrong.push(format!("there is no setting `inlayHints.{kind}`: {way}"));
+                    continue;
+                }
+            };
+            match value.as_bool() {
+                Some(value) => *shown = value,
+                None => self
+                    .wrong
+                    .push(format!("`inlayHints.{kind}` is `{value}`; expected `true` or `false`")),
+            }
+        }
     }
 
     fn target(&mut self, value: &Value) {
@@ -213,6 +255,26 @@ mod tests {
     }
 
     #[test]
+    fn each_kind_of_hint_has_a_setting() {
+        for kind in HINTS {
+            let (settings, wrong) = wrong(&format!(r#"{{"inlayHints": {{"{kind}": false}}}}"#));
+            assert_eq!(wrong, [""; 0]);
+            assert_ne!(settings.hints, Settings::default().hints, "{kind}");
+        }
+        let (settings, wrong) = wrong(r#"{"inlayHints": {"values": 0, "type": true, "x": true}}"#);
+        assert_eq!(settings, Settings::default());
+        assert_eq!(
+            wrong,
+            [
+                "there is no setting `inlayHints.type`: did you mean `inlayHints.types`?",
+                "`inlayHints.values` is `0`; expected `true` or `false`",
+                "there is no setting `inlayHints.x`: the kinds of hints are `values`, `types`, `parameterNames`, \
+                 `threadBlocks`, `synchronization`",
+            ]
+        );
+    }
+
+    #[test]
     fn the_settings_of_others_are_theirs() {
         for text in [
             "null",
@@ -232,13 +294,18 @@ mod tests {
     fn what_an_extension_sets_is_known() {
         let package = include_str!("../../editors/vscode/package.json");
         let package: Value = serde_json::from_str(package).unwrap();
-        let mut found = 0;
+        let (mut found, mut hints) = (0, 0);
         for key in package["contributes"]["configuration"]["properties"].as_object().unwrap().keys()
         {
             let key = key.strip_prefix("ccl.").unwrap();
+            if let Some(kind) = key.strip_prefix("inlayHints.") {
+                assert!(HINTS.contains(&kind), "{key}");
+                hints += 1;
+                continue;
+            }
             assert!(KNOWN.contains(&key) || is_clients(key), "{key}");
             found += usize::from(KNOWN.contains(&key));
         }
-        assert_eq!(found, KNOWN.len());
+        assert_eq!((found + 1, hints), (KNOWN.len(), HINTS.len()));
     }
 }

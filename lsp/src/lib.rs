@@ -29,6 +29,7 @@ pub mod nodes;
 pub mod operations;
 pub mod parent;
 pub mod publisher;
+pub mod retained;
 pub mod sequencer;
 pub mod server;
 pub mod settings;

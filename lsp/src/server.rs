@@ -14,13 +14,16 @@ use crate::actor::{self, Answer, Command, Handle, Pace, Refusal, Snapshot};
 use crate::analysis::Analysis;
 use crate::commands::{ServerCommand, SourceSnapshot, explain_code};
 use crate::configured;
-use crate::features::elaborated::{self, Elaborated};
+use crate::features::elaborated::{self, Elaborated, ElaboratedSource};
+use crate::features::hints::Hint;
+use crate::features::lens::SizedProgram;
 use crate::features::{
     actions, calls, completion, folding, formatting, hints, hover, lens, links, navigation, pull,
     rename, selection, signature, symbols, tokens,
 };
 use crate::parent;
 use crate::publisher::{Publisher, Stage};
+use crate::retained::Retained;
 use crate::sequencer::{Exit, Sequencer};
 use crate::settings::Settings;
 use crate::workspace::Workspace;
@@ -31,7 +34,7 @@ use reader::hand_on;
 use sent_tokens::SentTokens;
 use serde_json::Value;
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
 use tower_lsp::{Client, LanguageServer, LspService, Server};
@@ -76,6 +79,24 @@ struct Session {
     initial: Settings,
     /// What is wrong with the settings that were sent last; each message is shown once.
     wrong: Mutex<Vec<String>>,
+    /// What was shown of programs before they had errors.
+    shown: Arc<Shown>,
+}
+
+/// What features showed of programs that had no errors.
+#[derive(Default)]
+struct Shown {
+    hints: Retained<Hint>,
+    lenses: Retained<SizedProgram>,
+    elaborated: Retained<ElaboratedSource>,
+}
+
+impl Shown {
+    fn forget(&self, file: &Url) {
+        self.hints.forget(file);
+        self.lenses.forget(file);
+        self.elaborated.forget(file);
+    }
 }
 
 impl Ccl {
@@ -85,6 +106,10 @@ impl Ccl {
 
     fn abilities(&self) -> Abilities {
         self.session.get().map(|session| session.abilities).unwrap_or_default()
+    }
+
+    fn shown(&self) -> Arc<Shown> {
+        self.session.get().map(|session| session.shown.clone()).unwrap_or_default()
     }
 
     fn tell(&self, command: Command) {
@@ -153,8 +178,10 @@ impl Ccl {
     async fn elaborated(&self, params: elaborated::Params) -> Result<Option<Elaborated>> {
         let url = params.text_document.uri;
         let file = url.clone();
+        let shown = self.shown();
         let answer = move |snapshot: &Snapshot, _: &_| {
-            elaborated::elaborated(snapshot, &file, params.program.as_deref())
+            let program = params.program.as_deref();
+            elaborated::elaborated(snapshot, &file, program, &shown.elaborated)
         };
         self.ask(Some(url), answer).await
     }
@@ -197,7 +224,8 @@ impl LanguageServer for Ccl {
         let actor =
             actor::start(workspace, abilities.encoding, settings.clone(), publisher.clone());
         let (initial, wrong) = (settings, Mutex::new(wrong));
-        let _ = self.session.set(Session { actor, publisher, abilities, initial, wrong });
+        let shown = Arc::default();
+        let _ = self.session.set(Session { actor, publisher, abilities, initial, wrong, shown });
         Ok(lsp::InitializeResult {
             capabilities: capabilities(abilities),
             server_info: Some(lsp::ServerInfo {
@@ -231,6 +259,7 @@ impl LanguageServer for Ccl {
 
     async fn did_close(&self, params: lsp::DidCloseTextDocumentParams) {
         self.sent_tokens.forget(&params.text_document.uri);
+        self.shown().forget(&params.text_document.uri);
         self.tell(Command::Close(params.text_document.uri));
     }
 
@@ -479,19 +508,22 @@ impl LanguageServer for Ccl {
         &self,
         params: lsp::InlayHintParams,
     ) -> Result<Option<Vec<lsp::InlayHint>>> {
-        let range = params.range;
-        self.about(params.text_document.uri, move |file| {
-            Some(hints::hints(file, file.lines.offsets(range)))
+        let (url, range, shown) = (params.text_document.uri, params.range, self.shown());
+        let file = url.clone();
+        self.about(url, move |analysis| {
+            let range = analysis.lines.offsets(range);
+            Some(hints::hints(analysis, &file, range, &shown.hints))
         })
         .await
     }
 
     async fn code_lens(&self, params: lsp::CodeLensParams) -> Result<Option<Vec<lsp::CodeLens>>> {
         let url = params.text_document.uri;
-        let (file, runs) = (url.clone(), self.abilities().lens_commands);
+        let (file, runs, shown) = (url.clone(), self.abilities().lens_commands, self.shown());
         let answer = move |snapshot: &Snapshot, publisher: &Publisher| {
             let known = publisher.known_to_lenses(&file, snapshot.version(&file));
-            Some(lens::lenses(&snapshot.analysis(&file), &file, known.as_ref(), runs))
+            let analysis = snapshot.analysis(&file);
+            Some(lens::lenses(&analysis, &file, known.as_ref(), &shown.lenses, runs))
         };
         self.ask(Some(url), answer).await
     }

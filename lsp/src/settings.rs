@@ -28,6 +28,35 @@ pub struct Settings {
     pub max_operations: u64,
     /// The message size, in bytes, for which the sizes of slices are shown.
     pub message_bytes: u64,
+    /// The kinds of inlay hints that are shown.
+    pub hints: HintSettings,
+}
+
+/// Which kinds of inlay hints are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HintSettings {
+    /// Values of names and lists.
+    pub values: bool,
+    /// Types of names.
+    pub types: bool,
+    /// The parameters to which arguments belong.
+    pub parameters: bool,
+    /// Ids of thread blocks.
+    pub blocks: bool,
+    /// Where the compiler makes threads synchronize.
+    pub synchronization: bool,
+}
+
+impl Default for HintSettings {
+    fn default() -> HintSettings {
+        HintSettings {
+            values: true,
+            types: true,
+            parameters: true,
+            blocks: true,
+            synchronization: true,
+        }
+    }
 }
 
 impl Default for Settings {
@@ -38,6 +67,7 @@ impl Default for Settings {
             goal: Goal::default(),
             max_operations: elaborate::Settings::default().max_operations,
             message_bytes: 1 << 20,
+            hints: HintSettings::default(),
         }
     }
 }

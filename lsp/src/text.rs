@@ -5,7 +5,8 @@
 //! character its beginning, so that every position that a client sends is valid.
 
 use compiler::source::line_ends;
-use lsp_types::{Position, PositionEncodingKind, Range, TextDocumentContentChangeEvent};
+use lsp_types::{Position, PositionEncodingKind, TextDocumentContentChangeEvent};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The units in which columns are counted.
@@ -124,13 +125,16 @@ impl Lines {
 
     /// The range between two offsets.
     #[must_use]
-    pub fn range(&self, offsets: std::ops::Range<u32>) -> Range {
-        Range::new(self.position(offsets.start), self.position(offsets.end.max(offsets.start)))
+    pub fn range(&self, offsets: Range<u32>) -> lsp_types::Range {
+        lsp_types::Range::new(
+            self.position(offsets.start),
+            self.position(offsets.end.max(offsets.start)),
+        )
     }
 
     /// The offsets of a range.
     #[must_use]
-    pub fn offsets(&self, range: Range) -> std::ops::Range<u32> {
+    pub fn offsets(&self, range: lsp_types::Range) -> Range<u32> {
         let start = self.offset(range.start);
         start..self.offset(range.end).max(start)
     }
@@ -171,6 +175,55 @@ pub fn changed(
         };
     }
     text
+}
+
+/// A range of a text that was replaced: all that differs between two texts.
+#[derive(Clone, Copy, Debug)]
+pub struct TextChange {
+    start: u32,
+    /// Where it ended in the old text.
+    old_end: u32,
+    /// Where its replacement ends in the new text.
+    new_end: u32,
+}
+
+impl TextChange {
+    /// The change that makes one text of another one.
+    #[must_use]
+    pub fn new(old: &str, new: &str) -> TextChange {
+        let same = |(a, b): &(u8, u8)| a == b;
+        let start = old.bytes().zip(new.bytes()).take_while(same).count();
+        let most = old.len().min(new.len()) - start;
+        let rest = old.bytes().rev().zip(new.bytes().rev()).take(most).take_while(same).count();
+        TextChange {
+            start: start as u32,
+            old_end: (old.len() - rest) as u32,
+            new_end: (new.len() - rest) as u32,
+        }
+    }
+
+    /// Moves a range from the old text to the new one; returns whether it still exists.
+    #[must_use]
+    pub fn carry(&self, range: &mut Range<u32>) -> bool {
+        if range.end <= self.start {
+            return true;
+        }
+        if range.start < self.old_end {
+            return false;
+        }
+        range.start = range.start - self.old_end + self.new_end;
+        range.end = range.end - self.old_end + self.new_end;
+        true
+    }
+
+    /// Moves an offset from the old text to the new one; returns whether it still exists.
+    #[must_use]
+    pub fn carry_offset(&self, offset: &mut u32) -> bool {
+        let mut range = *offset..*offset;
+        let exists = self.carry(&mut range);
+        *offset = range.start;
+        exists
+    }
 }
 
 #[cfg(test)]
@@ -221,11 +274,20 @@ mod tests {
     fn each_change_is_about_the_text_that_the_last_one_left() {
         let at = |line, column| Position::new(line, column);
         let change = |from, to, text: &str| TextDocumentContentChangeEvent {
-            range: Some(Range::new(from, to)),
+            range: Some(lsp_types::Range::new(from, to)),
             range_length: None,
             text: text.to_owned(),
         };
         let changes = vec![change(at(0, 1), at(1, 0), "--"), change(at(0, 3), at(0, 4), "𝔘")];
         assert_eq!(&*changed(&"a\nb\nc".into(), changes, Encoding::Utf16), "a--𝔘\nc");
+    }
+
+    #[test]
+    fn what_stands_behind_an_edit_moves() {
+        let change = TextChange::new("let a = 1; let b = 2;", "let a = 10; let b = 2;");
+        let carried = |mut range: Range<u32>| change.carry(&mut range).then_some(range);
+        assert_eq!(carried(4..5), Some(4..5));
+        assert_eq!(carried(15..16), Some(16..17));
+        assert!(!TextChange::new("aXYb", "aZb").carry(&mut (1..2)));
     }
 }

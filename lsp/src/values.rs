@@ -79,6 +79,22 @@ impl Values {
     }
 }
 
+/// A line of at most this many bytes: of a longer one, the values at its beginning, then `..`.
+#[must_use]
+pub fn shorten(line: &str, most: usize) -> String {
+    if line.len() <= most {
+        return line.to_owned();
+    }
+    let most = most.saturating_sub(" | ..]".len());
+    let room = (0..=most).rev().find(|end| line.is_char_boundary(*end)).unwrap_or(0);
+    let beginning = line.get(..room).unwrap_or("");
+    let ends = [", ", " | "].into_iter().filter_map(|mark| Some((beginning.rfind(mark)?, mark)));
+    let Some((end, mark)) = ends.max() else { return format!("{beginning}..") };
+    let kept = beginning.get(..end).unwrap_or("");
+    let is_open = kept.matches('[').count() > kept.matches(']').count();
+    format!("{kept}{mark}..{}", if is_open { "]" } else { "" })
+}
+
 fn several(values: &[ObservedValue], rank: Option<&ir::Rank>) -> String {
     let texts: Vec<String> = values.iter().map(|value| text(value, rank)).collect();
     cut(&texts, SEVERAL, texts.len() as u64).join(", ")
@@ -212,6 +228,16 @@ mod tests {
             text(&ObservedValue::List(vec![ObservedValue::Int(0); 64], 90), None),
             "[0, 0, 0, 0, 0, 0, 0, ..]"
         );
+    }
+
+    #[test]
+    fn long_lines_are_cut_between_values() {
+        assert_eq!(shorten("[1, 2]", 40), "[1, 2]");
+        let odd = "[1, 3, 5, 7, 9, 11, 13, .., 39]";
+        assert_eq!(shorten(odd, 20), "[1, 3, 5, 7, ..]");
+        assert_eq!(shorten("1..4 | [0, 2, 3] | 5", 18), "1..4 | [0, ..]");
+        assert_eq!(shorten("1..4 | [0, 2] | 5, 6, 7", 22), "1..4 | [0, 2] | ..");
+        assert_eq!(shorten("\"a long text, whole\"", 12), "\"a lon..");
     }
 
     #[test]

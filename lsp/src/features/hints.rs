@@ -1,13 +1,17 @@
-//! Inlay hints: types and values of names, names of arguments, ids of thread blocks, and the places where the passes
-//! make the threads of a block meet.
+//! Inlay hints: types and values of names, names of arguments, ids of thread blocks, and the statements at which the
+//! passes make the threads of a block meet. The settings say which kinds are shown.
 //!
-//! A value is shown once if all ranks agree, else once for each rank, in order.
+//! A value is shown once if all ranks agree, else once for each rank, in order. While a declaration has errors, its hints
+//! stay where they were.
 
 use crate::analysis::{Analysis, Part, Semantics};
 use crate::concrete::{self, Concrete};
 use crate::declared::{self, Declared};
 use crate::nodes::Node;
 use crate::operations;
+use crate::retained::{Placed, Retained};
+use crate::settings::HintSettings;
+use crate::text::TextChange;
 use crate::typed;
 use crate::values;
 use compiler::ir::{Action, Op, Program};
@@ -16,18 +20,25 @@ use compiler::source::{Place, Span};
 use compiler::syntax::ast::{
     Argument, Binder, Block, Expr, ExprKind, Let, Name, ProgramItemKind, Stmt, StmtKind,
 };
-use lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintTooltip};
-use std::collections::BTreeSet;
+use lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, InlayHintTooltip, Url};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Longer values are cut off.
+/// The most bytes of a value in a hint: of longer ones, the beginning is shown, and the rest when the mouse is over it.
 const LONGEST: usize = 40;
 
-/// The hints in a range of a file, in the order of the text.
+/// The hints in a range of a file, in the order of the text. `retained` has those that were shown before.
 #[must_use]
-pub fn hints(analysis: &Analysis<'_>, range: Range<u32>) -> Vec<InlayHint> {
+pub fn hints(
+    analysis: &Analysis<'_>,
+    url: &Url,
+    range: Range<u32>,
+    retained: &Retained<Hint>,
+) -> Vec<InlayHint> {
     let mut hints = Vec::new();
+    let settings = analysis.settings().hints;
+    let text = analysis.document.text(analysis.database).unwrap_or_default();
     for part in analysis.parts() {
         if part.end < range.start || range.end < part.start {
             continue;
@@ -39,36 +50,89 @@ pub fn hints(analysis: &Analysis<'_>, range: Range<u32>) -> Vec<InlayHint> {
             Node::Item(item).walk(&mut |node| context.node(node));
         }
         context.meetings();
-        let inside = |hint: &Hint| range.start <= hint.at && hint.at <= range.end;
-        context.found.retain(inside);
-        context.found.sort_by_key(|hint| hint.at);
-        hints.extend(context.found.into_iter().map(|hint| hint.made(analysis)));
+        let mut found = context.found;
+        let title = part.declaration.title(analysis.database);
+        if analysis.is_sound(part) {
+            retained.keep(url, &text, &title, found.clone());
+        } else {
+            let known: BTreeSet<(u32, HintKind)> = found.iter().map(Hint::place).collect();
+            let before = retained.recall(url, &text, &title).into_iter();
+            found.extend(before.filter(|hint| !known.contains(&hint.place())));
+        }
+        found.retain(|hint| {
+            range.start <= hint.at && hint.at <= range.end && settings.shows(hint.kind)
+        });
+        found.sort_by_key(|hint| hint.at);
+        hints.extend(found.into_iter().map(|hint| hint.made(analysis)));
     }
     hints
 }
 
+/// What a hint says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HintKind {
+    /// The value of an expression.
+    Value,
+    /// The type of a name.
+    Type,
+    /// The parameter to which an argument belongs.
+    Parameter,
+    /// The ids of thread blocks.
+    Block,
+    /// That the threads of a block synchronize before or after a statement.
+    Synchronization,
+}
+
+impl HintSettings {
+    fn shows(&self, kind: HintKind) -> bool {
+        match kind {
+            HintKind::Value => self.values,
+            HintKind::Type => self.types,
+            HintKind::Parameter => self.parameters,
+            HintKind::Block => self.blocks,
+            HintKind::Synchronization => self.synchronization,
+        }
+    }
+}
+
 /// A hint with its offset in the file.
-struct Hint {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
     at: u32,
     label: String,
-    kind: Option<InlayHintKind>,
-    tooltip: Option<&'static str>,
-    /// Whether it is placed before what it describes, so that a blank follows it.
-    before: bool,
+    kind: HintKind,
+    tooltip: Option<String>,
 }
 
 impl Hint {
+    /// Where it is and what it says: no two hints have both in common.
+    fn place(&self) -> (u32, HintKind) {
+        (self.at, self.kind)
+    }
+
     fn made(self, analysis: &Analysis<'_>) -> InlayHint {
+        // The name of a parameter stands before its argument, with a blank between them; a type follows its name at once.
+        let before = self.kind == HintKind::Parameter;
         InlayHint {
             position: analysis.lines.position(self.at),
             label: InlayHintLabel::String(self.label),
-            kind: self.kind,
+            kind: match self.kind {
+                HintKind::Type => Some(InlayHintKind::TYPE),
+                HintKind::Parameter => Some(InlayHintKind::PARAMETER),
+                HintKind::Value | HintKind::Block | HintKind::Synchronization => None,
+            },
             text_edits: None,
-            tooltip: self.tooltip.map(|text| InlayHintTooltip::String(text.to_owned())),
-            padding_left: Some(!self.before && self.kind.is_none()),
-            padding_right: Some(self.before),
+            tooltip: self.tooltip.map(InlayHintTooltip::String),
+            padding_left: Some(!before && self.kind != HintKind::Type),
+            padding_right: Some(before),
             data: None,
         }
+    }
+}
+
+impl Placed for Hint {
+    fn carry(&mut self, change: &TextChange) -> bool {
+        change.carry_offset(&mut self.at)
     }
 }
 
@@ -132,7 +196,7 @@ impl Context<'_, '_> {
         let place = self.semantics.place(item.value.span);
         let ty = typed::type_of(&self.semantics.resolved.unit, place);
         if let (Some(ty), None) = (ty, &item.ty) {
-            self.add(item.name.span.end, format!(": {ty}"), Some(InlayHintKind::TYPE));
+            self.add(item.name.span.end, format!(": {ty}"), HintKind::Type);
         }
         self.value(&item.value);
     }
@@ -150,9 +214,14 @@ impl Context<'_, '_> {
         let program = self.concrete.program.as_deref();
         let Some(found) = values::values(&self.concrete.observed, place, program) else { return };
         let line = found.line();
-        let text = declared::written(self.analysis, &self.semantics, place);
-        if line.len() <= LONGEST && line != text {
-            self.add(expr.span.end, format!("= {line}"), None);
+        if line == declared::written(self.analysis, &self.semantics, place) {
+            return;
+        }
+        let short = values::shorten(&line, LONGEST);
+        let whole = (short != line).then(|| found.lines().join("\n"));
+        self.add(expr.span.end, format!("= {short}"), HintKind::Value);
+        if let Some(hint) = self.found.last_mut() {
+            hint.tooltip = whole;
         }
     }
 
@@ -187,13 +256,8 @@ impl Context<'_, '_> {
             let alone = parameters.len() == 1 && matches!(parameter.ty, Type::List(_));
             if argument.name.is_none() && !says_it && !alone {
                 let at = self.part.start + argument.value.span.start;
-                self.found.push(Hint {
-                    at,
-                    label: format!("{}:", parameter.name),
-                    kind: Some(InlayHintKind::PARAMETER),
-                    tooltip: None,
-                    before: true,
-                });
+                let label = format!("{}:", parameter.name);
+                self.found.push(Hint { at, label, kind: HintKind::Parameter, tooltip: None });
             }
         }
     }
@@ -216,13 +280,13 @@ impl Context<'_, '_> {
         };
         let place = if rank.0 == 0 { String::new() } else { format!(" on rank {}", rank.0) };
         let Some(body) = &block.body else {
-            self.add(block.name.span.end, format!("{range}{place}"), None);
+            self.add(block.name.span.end, format!("{range}{place}"), HintKind::Block);
             return;
         };
-        self.add(body.span.start + 1, format!("{range}{place}"), None);
+        self.add(body.span.start + 1, format!("{range}{place}"), HintKind::Block);
     }
 
-    /// Shows where the passes make the threads of a block meet.
+    /// Shows behind statements that the passes make the threads of a block meet before or after them.
     fn meetings(&mut self) {
         let lowered = concrete::lowered(self.analysis.database, self.part.declaration);
         let Some(program) = lowered else { return };
@@ -233,17 +297,19 @@ impl Context<'_, '_> {
                 self.in_list(&program, &block.ops, &mut places);
             }
         }
-        for (span, before) in places {
-            if explicit.contains(&span) {
-                continue;
-            }
-            let spot = self.semantics.spot(span);
+        let mut sides: BTreeMap<Span, Vec<&str>> = BTreeMap::new();
+        for (span, before) in places.into_iter().filter(|(span, _)| !explicit.contains(span)) {
+            sides.entry(span).or_default().push(if before { "before" } else { "after" });
+        }
+        for (span, sides) in sides {
+            let side = sides.join(" and ");
             self.found.push(Hint {
-                at: if before { spot.start } else { spot.end },
-                label: "sync".to_owned(),
-                kind: None,
-                tooltip: Some("the threads of the block synchronize here"),
-                before,
+                at: self.semantics.spot(span).end,
+                label: format!("(threads synchronize {side})"),
+                kind: HintKind::Synchronization,
+                tooltip: Some(format!(
+                    "the compiler makes the threads of the block synchronize {side} this statement"
+                )),
             });
         }
     }
@@ -276,9 +342,9 @@ impl Context<'_, '_> {
         })
     }
 
-    fn add(&mut self, at: u32, label: String, kind: Option<InlayHintKind>) {
+    fn add(&mut self, at: u32, label: String, kind: HintKind) {
         let at = self.part.start + at;
-        self.found.push(Hint { at, label, kind, tooltip: None, before: false });
+        self.found.push(Hint { at, label, kind, tooltip: None });
     }
 }
 

@@ -12,6 +12,7 @@ use server::features::{
     signature, symbols, tokens,
 };
 use server::publisher::{Known, Stage};
+use server::retained::Retained;
 use server::verdict::verdict;
 
 /// The answer of a feature, which is named after its folder.
@@ -28,7 +29,7 @@ pub(crate) fn answer(
         "calls" => Ok(called(snapshot, url, analysis.lines.position(at()?))),
         "completion" => Ok(completed(analysis, at()?)),
         "folding" => Ok(lines(folding::folds(analysis).iter().map(folded))),
-        "hints" => Ok(hinted(analysis, &hints::hints(analysis, 0..end))),
+        "hints" => Ok(hinted(analysis, &hints::hints(analysis, url, 0..end, &Retained::default()))),
         "hover" => Ok(hovered(analysis, at()?)),
         "lens" => Ok(lensed(analysis)),
         "links" => Ok(linked(analysis)),
@@ -98,7 +99,9 @@ fn lensed(analysis: &Analysis<'_>) -> String {
         let line = lens.range.start.line + 1;
         format!("{line}: {} [{} {}]", command.title, command.command, arguments.last().unwrap())
     };
-    lines(lens::lenses(analysis, &url, Some(&known), LensCommands::new(|_| true)).iter().map(shown))
+    let runs = LensCommands::new(|_| true);
+    let lenses = lens::lenses(analysis, &url, Some(&known), &Retained::default(), runs);
+    lines(lenses.iter().map(shown))
 }
 
 fn linked(analysis: &Analysis<'_>) -> String {
