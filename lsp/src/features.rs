@@ -5,6 +5,7 @@ pub mod actions;
 pub mod calls;
 pub mod completion;
 pub mod elaborated;
+pub mod file_renames;
 pub mod folding;
 pub mod formatting;
 pub mod hints;

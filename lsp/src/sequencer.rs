@@ -6,13 +6,14 @@
 //!   commands into the actor's queue in the order of arrival. Without this rule, tower-lsp runs several handlers
 //!   concurrently.
 //! - `exit` ends the process: the library would wait for the client to close its end, which may never happen.
-//! - A body that is not a JSON-RPC message is answered with an error whose id is null, as JSON-RPC requires.
+//! - A body that is not a JSON-RPC message is answered with an error whose id is null, as JSON-RPC requires: -32700 if it
+//!   is no JSON, and -32600 otherwise.
 //! - A request whose name begins with `$/` is answered like any other unknown request; the library would not answer it.
 //! - `"params": null` is treated like missing params.
 //! - Of `initialize`, only what is read is passed on (`server::introduction`).
 
 use crate::server::introduction::readable;
-use crate::server::reader::UNREADABLE;
+use crate::server::reader::{NO_JSON, NO_MESSAGE};
 use serde_json::Value;
 use std::future::{self, Future};
 use std::pin::Pin;
@@ -61,10 +62,8 @@ where
                 (self.exit)(i32::from(!self.shut_down.load(Ordering::Relaxed)));
                 return Box::pin(future::ready(Ok(None)));
             }
-            UNREADABLE => {
-                let answer = Response::from_error(Id::Null, Error::invalid_request());
-                return Box::pin(future::ready(Ok(Some(answer))));
-            }
+            NO_JSON => return refuse(Error::parse_error()),
+            NO_MESSAGE => return refuse(Error::invalid_request()),
             method if method.starts_with("$/") => {
                 if let Some(id) = request.id() {
                     let answer = Response::from_error(id.clone(), Error::method_not_found());
@@ -80,6 +79,11 @@ where
             Poll::Pending => answer,
         }
     }
+}
+
+/// The answer to something that has no id.
+fn refuse<E: Send + 'static>(error: Error) -> Answer<E> {
+    Box::pin(future::ready(Ok(Some(Response::from_error(Id::Null, error)))))
 }
 
 fn introduced(request: Request) -> Request {

@@ -18,8 +18,8 @@ use crate::features::elaborated::{self, Elaborated, ElaboratedSource};
 use crate::features::hints::Hint;
 use crate::features::lens::SizedProgram;
 use crate::features::{
-    actions, calls, completion, folding, formatting, hints, hover, lens, links, navigation, pull,
-    rename, selection, signature, symbols, tokens,
+    actions, calls, completion, file_renames, folding, formatting, hints, hover, lens, links,
+    navigation, pull, rename, selection, signature, symbols, tokens,
 };
 use crate::parent;
 use crate::publisher::{Publisher, Stage};
@@ -80,18 +80,18 @@ struct Session {
     /// What is wrong with the settings that were sent last; each message is shown once.
     wrong: Mutex<Vec<String>>,
     /// What was shown of programs before they had errors.
-    shown: Arc<Shown>,
+    shown: Arc<RetainedViews>,
 }
 
 /// What features showed of programs that had no errors.
 #[derive(Default)]
-struct Shown {
+struct RetainedViews {
     hints: Retained<Hint>,
     lenses: Retained<SizedProgram>,
     elaborated: Retained<ElaboratedSource>,
 }
 
-impl Shown {
+impl RetainedViews {
     fn forget(&self, file: &Url) {
         self.hints.forget(file);
         self.lenses.forget(file);
@@ -108,7 +108,7 @@ impl Ccl {
         self.session.get().map(|session| session.abilities).unwrap_or_default()
     }
 
-    fn shown(&self) -> Arc<Shown> {
+    fn shown(&self) -> Arc<RetainedViews> {
         self.session.get().map(|session| session.shown.clone()).unwrap_or_default()
     }
 
@@ -369,8 +369,33 @@ impl LanguageServer for Ccl {
         &self,
         params: lsp::GotoDefinitionParams,
     ) -> Result<Option<lsp::GotoDefinitionResponse>> {
-        let found = self.place(params.text_document_position_params, navigation::definition);
-        Ok(found.await?.map(lsp::GotoDefinitionResponse::Scalar))
+        let place = params.text_document_position_params;
+        if self.abilities().links {
+            let found = self.place(place, navigation::definition_link).await?;
+            return Ok(found.map(|link| lsp::GotoDefinitionResponse::Link(vec![link])));
+        }
+        let found = self.place(place, navigation::definition).await?;
+        Ok(found.map(lsp::GotoDefinitionResponse::Scalar))
+    }
+
+    async fn goto_implementation(
+        &self,
+        params: lsp::request::GotoImplementationParams,
+    ) -> Result<Option<lsp::request::GotoImplementationResponse>> {
+        let found =
+            self.place(params.text_document_position_params, navigation::implementations).await?;
+        Ok(found.map(lsp::request::GotoImplementationResponse::Array))
+    }
+
+    async fn will_rename_files(
+        &self,
+        params: lsp::RenameFilesParams,
+    ) -> Result<Option<lsp::WorkspaceEdit>> {
+        let versioned = self.abilities().versions;
+        let answer = move |snapshot: &Snapshot, _: &_| {
+            file_renames::edit_imports(snapshot, &params.files, versioned)
+        };
+        self.ask(None, answer).await
     }
 
     async fn references(&self, params: lsp::ReferenceParams) -> Result<Option<Vec<lsp::Location>>> {

@@ -66,18 +66,28 @@ fn it_ends_at_exit_though_its_input_stays_open() {
 fn it_answers_what_is_no_message_and_goes_on() {
     let mut server = server();
     initialize(&mut server, std::process::id());
-    for body in
-        ["", "[]", "{}", "nonsense", "{\"jsonrpc\":\"2.0\",\"jsonrpc\":\"2.0\"}", "\"\u{0}\""]
-    {
+    for (body, code) in [
+        ("", -32700),
+        ("[]", -32600),
+        ("{}", -32600),
+        ("nonsense", -32700),
+        ("{\"jsonrpc\":\"2.0\",", -32700),
+        ("{\"jsonrpc\":\"2.0\",\"jsonrpc\":\"2.0\"}", -32600),
+        ("\"\u{0}\"", -32700),
+    ] {
         send(&mut server, body);
-        assert!(hear(&mut server).contains("\"id\":null"), "{body}");
+        let answer = hear(&mut server);
+        assert!(answer.contains("\"id\":null") && answer.contains(&code.to_string()), "{answer}");
     }
     // A header without a length, one with a length that is not a number, and an empty one.
     for header in ["Nonsense: 1\r\n\r\n", "Content-Length: many\r\n\r\n", "\r\n"] {
         server.stdin.as_mut().unwrap().write_all(header.as_bytes()).unwrap();
         assert!(hear(&mut server).contains("error"), "{header}");
     }
-    send(&mut server, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"shutdown\",\"params\":null}");
+    // The name of a header has any case, and blanks around its value.
+    let body = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"shutdown\",\"params\":null}";
+    let message = format!("content-TYPE: x\r\ncontent-length:{} \r\n\r\n{body}", body.len());
+    server.stdin.as_mut().unwrap().write_all(message.as_bytes()).unwrap();
     assert!(hear(&mut server).contains("\"id\":2"));
 }
 

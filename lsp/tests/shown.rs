@@ -168,6 +168,21 @@ fn a_race_is_shown_wherever_the_name_of_its_program_stands() {
 }
 
 #[test]
+fn a_file_keeps_the_ends_of_its_lines_when_it_is_formatted() {
+    let mut client = Client::new(None, accepting_edits());
+    let text = races(1).replace("block b0 { copy", "block  b0 { copy").replace('\n', "\r\n");
+    client.open(URI, &text);
+    client.settled_silently();
+    let options = json!({"tabSize": 4, "insertSpaces": true});
+    let asked = json!({"textDocument": {"uri": URI}, "options": options});
+    let edits = client.request("textDocument/formatting", asked);
+    let place = |column: u64| json!({"line": 4, "character": column});
+    let blank = json!({"range": {"start": place(9), "end": place(11)}, "newText": " "});
+    assert_eq!(edits, json!([blank]));
+    client.finish();
+}
+
+#[test]
 fn what_is_broken_twice_in_an_import_is_shown_once() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();

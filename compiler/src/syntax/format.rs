@@ -8,6 +8,7 @@
 //! - Within a statement, lines break where its author broke them.
 //! - One space or none between tokens, depending on the tokens only; around `..` the author decides.
 //! - No more than one empty line in a row, none at the ends of a body, one after every declaration of several lines.
+//! - Lines end as the first one does: with `\r\n`, or else with `\n`.
 //! - Comments stay where they are. Comments after code keep their column and stay aligned with those of the lines
 //!   above and below, at least two spaces after the code.
 
@@ -23,6 +24,17 @@ pub const WIDTH: usize = 100;
 /// Formats a text, which must have no syntax errors.
 #[must_use]
 pub fn layout(text: &str) -> String {
+    let new = layout_lines(text);
+    if ends_lines_with_carriage_returns(text) { new.replace('\n', "\r\n") } else { new }
+}
+
+/// Whether the first line ends with `\r\n`. Then all do, or should.
+fn ends_lines_with_carriage_returns(text: &str) -> bool {
+    let first = text.find(LINE_ENDS).and_then(|end| text.get(end..));
+    first.is_some_and(|end| end.starts_with("\r\n"))
+}
+
+fn layout_lines(text: &str) -> String {
     let cut = tokens(FileId(0), text);
     let Balanced { tokens, bodies, .. } = balance(&cut.tokens, false);
     let mut pieces = space::pieces(&tokens, &bodies);
@@ -313,4 +325,21 @@ fn render_line(line: &Line, column: usize, out: &mut String) {
         out.push_str(comment);
     }
     out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::layout;
+
+    #[test]
+    fn lines_end_as_the_first_one_does() {
+        let text = "let a  = 1; // One.\n\n\nlet b = 2;\n";
+        let new = "let a = 1; // One.\n\nlet b = 2;\n";
+        assert_eq!(layout(text), new);
+        assert_eq!(layout(&text.replace('\n', "\r")), new);
+        let (text, new) = (text.replace('\n', "\r\n"), new.replace('\n', "\r\n"));
+        assert_eq!(layout(&text), new);
+        assert_eq!(layout(&new), new);
+        assert_eq!(layout("let a = 1;"), "let a = 1;\n");
+    }
 }

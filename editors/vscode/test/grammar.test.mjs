@@ -17,15 +17,23 @@ const onigLib = oniguruma.loadWASM(wasm.buffer.slice(wasm.byteOffset, wasm.byteO
   createOnigScanner: (patterns) => new oniguruma.OnigScanner(patterns),
   createOnigString: (text) => new oniguruma.OnigString(text),
 }));
+const INJECTED = 'markdown.ccl.codeblock';
+const read = (file) => textmate.parseRawGrammar(readFileSync(path.join(ROOT, file), 'utf8'), file);
+const grammars = {
+  'source.ccl': () => read('grammar/ccl.tmLanguage.json'),
+  [INJECTED]: () => read('editors/vscode/syntaxes/markdown.tmLanguage.json'),
+  // In place of VS Code's grammar for Markdown.
+  'text.html.markdown': () => textmate.parseRawGrammar('{"scopeName": "text.html.markdown", "patterns": []}', 'm.json'),
+};
 const registry = new textmate.Registry({
   onigLib,
-  loadGrammar: async () =>
-    textmate.parseRawGrammar(readFileSync(path.join(ROOT, 'grammar/ccl.tmLanguage.json'), 'utf8'), 'ccl.json'),
+  loadGrammar: async (scope) => grammars[scope]?.(),
+  getInjections: (scope) => (scope === 'text.html.markdown' ? [INJECTED] : undefined),
 });
 const grammar = await registry.loadGrammar('source.ccl');
 
 /** The pieces of a text with their innermost scopes. */
-function pieces(text) {
+function pieces(text, grammar) {
   let state = textmate.INITIAL;
   return text.split('\n').flatMap((line) => {
     const { tokens, ruleStack } = grammar.tokenizeLine(line, state);
@@ -34,8 +42,8 @@ function pieces(text) {
   });
 }
 
-function scopes(text) {
-  return Object.fromEntries(pieces(text).filter(([piece]) => piece !== ''));
+function scopes(text, reader = grammar) {
+  return Object.fromEntries(pieces(text, reader).filter(([piece]) => piece !== ''));
 }
 
 test('words get the colors of their kinds', () => {
@@ -58,7 +66,17 @@ test('nothing in a sound program is marked as wrong', () => {
   const files = listed.split('\n').filter((file) => file.endsWith('.ccl'));
   assert.ok(files.length > 40);
   for (const file of files) {
-    const wrong = pieces(readFileSync(path.join(ROOT, file), 'utf8')).filter(([, scope]) => scope.startsWith('invalid'));
+    const wrong = pieces(readFileSync(path.join(ROOT, file), 'utf8'), grammar).filter(([, scope]) => scope.startsWith('invalid'));
     assert.deepEqual(wrong, [], file);
   }
+});
+
+test('programs in Markdown have the colors of programs', async () => {
+  const markdown = await registry.loadGrammar('text.html.markdown');
+  const found = scopes('Text put.\n\n```ccl fragment\n    put output[rank];\n```\nwait\n```c\nsignal\n```', markdown);
+  assert.equal(found['put'], 'support.function.verb.ccl');
+  assert.equal(found['rank'], 'variable.language.ccl');
+  assert.equal(found['ccl'], 'fenced_code.block.language.markdown');
+  assert.equal(found['wait'], 'text.html.markdown');
+  assert.equal(found['signal'], 'text.html.markdown');
 });

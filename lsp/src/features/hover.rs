@@ -283,6 +283,7 @@ impl<'a, 'db> Context<'a, 'db> {
         match declared {
             Declared::Channel(name, _) => channels(rank, name).into_iter().collect(),
             Declared::Block(name) => blocks(rank, name).into_iter().collect(),
+            Declared::Scratch(name, _) => self.scratch(program, rank, name).into_iter().collect(),
             Declared::Program(_) => vec![size(program)],
             Declared::Procedure(..) => match statement(path) {
                 Some((_, span)) if self.is_verb(path) => self.becomes(span),
@@ -293,9 +294,26 @@ impl<'a, 'db> Context<'a, 'db> {
             | Declared::Constant(..)
             | Declared::Function(..)
             | Declared::Collective(..)
-            | Declared::Scratch(..)
             | Declared::Semaphore(..) => Vec::new(),
         }
+    }
+
+    /// How many chunks a region of scratch has on rank 0, and their size in bytes.
+    fn scratch(&self, program: &ir::Program, rank: &ir::Rank, name: &str) -> Option<String> {
+        let region = rank.regions.iter().find(|region| &*region.name == name)?;
+        let chunks: usize = region.dimensions.iter().map(|values| values.len()).product();
+        let whole = ir::Operand {
+            place: ir::Where::Local,
+            buffer: ir::Buffer::Scratch,
+            index: 0,
+            size: u32::try_from(chunks).ok()?,
+        };
+        let message = self.analysis.settings().message_bytes;
+        let bytes = operations::bytes(program, rank, &whole, message);
+        let bytes = bytes.map_or_else(String::new, |bytes| {
+            format!(", {} for a message of {}", bytes::text(bytes), bytes::text(message))
+        });
+        Some(format!("A region of {} on rank 0{bytes}", counted(chunks, "chunk")))
     }
 
     /// The expression that the word under the cursor names: with its index brackets, and for a field or a call, the

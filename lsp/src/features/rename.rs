@@ -98,7 +98,9 @@ pub fn rename(
     if let Some(place) = renaming.taken(&places, new) {
         return Err(format!("`{new}` is already used in {place}"));
     }
-    Ok(Some(edit(snapshot, &places, new, versioned)))
+    let edits: Vec<SpotEdit> =
+        places.into_iter().map(|spot| SpotEdit { spot, text: new.to_owned() }).collect();
+    Ok(Some(make_edit(snapshot, &edits, versioned)))
 }
 
 /// A name that is to be changed.
@@ -329,11 +331,20 @@ fn is_program_name(snapshot: &Snapshot, place: &Spot, name: &str) -> bool {
     database::directory(&snapshot.database, document).programs.contains(name)
 }
 
-fn edit(snapshot: &Snapshot, places: &[Spot], new: &str, versioned: bool) -> WorkspaceEdit {
+/// A new text for a range of a file.
+pub(super) struct SpotEdit {
+    pub(super) spot: Spot,
+    pub(super) text: String,
+}
+
+/// Edits of several files; `versioned` makes them edits of the current versions of open files.
+pub(super) fn make_edit(snapshot: &Snapshot, edits: &[SpotEdit], versioned: bool) -> WorkspaceEdit {
     let mut changes: BTreeMap<Url, Vec<TextEdit>> = BTreeMap::new();
-    for location in places.iter().filter_map(|place| snapshot.location(place)) {
-        let edit = TextEdit::new(location.range, new.to_owned());
-        changes.entry(location.uri).or_default().push(edit);
+    for SpotEdit { spot, text } in edits {
+        if let Some(location) = snapshot.location(spot) {
+            let edit = TextEdit::new(location.range, text.clone());
+            changes.entry(location.uri).or_default().push(edit);
+        }
     }
     if versioned {
         let edits = changes.into_iter().map(|(uri, edits)| of_version(snapshot, uri, edits));

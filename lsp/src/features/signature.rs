@@ -7,6 +7,7 @@
 use crate::analysis::{Analysis, Part, Semantics};
 use crate::declared::{self, Declared};
 use crate::features::plain;
+use compiler::resolve::import::{Wanted, library};
 use compiler::resolve::program::Parameter;
 use compiler::source::{FileId, Span};
 use compiler::syntax::token::{Kind, Token, tokens};
@@ -17,6 +18,9 @@ use lsp_types::{
 
 /// Stands for any number of further parameters.
 const MORE: &str = "..";
+
+/// The parameters that every collective has in addition.
+const COLLECTIVE_MODES: [&str; 2] = ["in_place: bool = false", "op = sum"];
 
 /// The parameters of the builtin functions and methods.
 const BUILTIN: &[(&str, &[&str])] = &[
@@ -43,9 +47,10 @@ pub fn help(analysis: &Analysis<'_>, offset: u32) -> Option<SignatureHelp> {
     let before = cut.partition_point(|token| token.span.end <= offset - part.start);
     let semantics = analysis.semantics(part);
     let taken = taken(analysis, &semantics, cut.get(..before)?)?;
-    let Taken { call, definition, word, parameters, result } = taken;
+    let Taken { call, definition, word, parameters, result, unimported } = taken;
     let documentation = definition
         .and_then(|at| declared::documentation(analysis, &semantics, at))
+        .or_else(|| unimported.map(|library| library.introduction()))
         .or_else(|| builtin_text(call.name.text));
     let active = call.active(&parameters);
     let label = format!("{word}{}({}){result}", call.name.text, parameters.join(", "));
@@ -88,6 +93,24 @@ struct Taken<'t> {
     word: &'static str,
     parameters: Vec<String>,
     result: String,
+    /// Where in the library the callee is, if it is not imported.
+    unimported: Option<LibraryName>,
+}
+
+/// A name of the library that a file does not import.
+struct LibraryName {
+    module: &'static str,
+    documentation: Option<String>,
+}
+
+impl LibraryName {
+    fn introduction(self) -> String {
+        let import = format!("Not imported yet: it is in `{}`.", self.module);
+        match self.documentation {
+            Some(text) => format!("{import}\n\n{text}"),
+            None => import,
+        }
+    }
 }
 
 fn taken<'t>(
@@ -110,15 +133,63 @@ fn taken<'t>(
         Some(Declared::Procedure(_, list)) => ("proc ", texts(list), String::new()),
         Some(Declared::Collective(_, list)) => {
             let mut texts = texts(list);
-            texts.extend(["in_place: bool = false".to_owned(), "op = sum".to_owned()]);
+            texts.extend(COLLECTIVE_MODES.map(str::to_owned));
             ("collective ", texts, String::new())
         }
         Some(_) | None => {
-            let (_, list) = BUILTIN.iter().find(|(name, _)| *name == call.name.text)?;
+            let Some((_, list)) = BUILTIN.iter().find(|(name, _)| *name == call.name.text) else {
+                return taken_from_library(analysis, call);
+            };
             ("", list.iter().map(|text| (*text).to_owned()).collect(), String::new())
         }
     };
-    Some(Taken { call, definition, word, parameters, result })
+    Some(Taken { call, definition, word, parameters, result, unimported: None })
+}
+
+/// What a function, procedure or collective of the library takes that the file does not import.
+fn taken_from_library<'t>(analysis: &Analysis<'_>, call: Call<'t>) -> Option<Taken<'t>> {
+    let kinds = [
+        (Wanted::Function, "fn "),
+        (Wanted::Procedure, "proc "),
+        (Wanted::Collective, "collective "),
+    ];
+    let (word, module) = kinds.into_iter().find_map(|(wanted, word)| {
+        let mut names = library(wanted);
+        let found = names.find(|(name, _)| *name == call.name.text);
+        found.map(|(_, module)| (word, module))
+    })?;
+    let heading = declared::heading(analysis.database, module, call.name.text)?;
+    let (mut parameters, result) = split_heading(&heading.text)?;
+    if word == "collective " {
+        parameters.extend(COLLECTIVE_MODES.map(str::to_owned));
+    }
+    let unimported = Some(LibraryName { module, documentation: heading.documentation });
+    Some(Taken { call, definition: None, word, parameters, result, unimported })
+}
+
+/// The parameters in the heading of a declaration, and what follows them.
+fn split_heading(heading: &str) -> Option<(Vec<String>, String)> {
+    let all = tokens(FileId(0), heading).tokens;
+    let mut depth = 0_usize;
+    let (mut parameters, mut begin) = (Vec::new(), None);
+    for token in &all {
+        let is_outer = depth == 1;
+        depth += usize::from(token.kind.is_opener());
+        depth = depth.saturating_sub(usize::from(token.kind.is_closer()));
+        let ends = is_outer && (token.kind == Kind::Comma || depth == 0);
+        if let Some(start) = begin.filter(|_| ends) {
+            let text = heading.get(start..token.span.start as usize)?.trim();
+            parameters.extend((!text.is_empty()).then(|| text.to_owned()));
+        }
+        if ends && depth == 0 {
+            let rest = heading.get(token.span.end as usize..)?.trim_end();
+            return Some((parameters, rest.to_owned()));
+        }
+        if ends || depth == 1 && begin.is_none() {
+            begin = Some(token.span.end as usize);
+        }
+    }
+    None
 }
 
 /// The names that the argument that begins after some tokens of a declaration may be given by.

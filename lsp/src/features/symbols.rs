@@ -1,10 +1,14 @@
-//! Symbols: the outline of a file, and declarations in all files by a part of their name.
+//! Symbols: the outline of a file, and declarations in all files and in the library by a part of their name.
 
 use crate::actor::Snapshot;
 use crate::analysis::{Analysis, Part};
-use compiler::source::Span;
+use crate::excerpt;
+use compiler::resolve::import::{Wanted, library};
+use compiler::source::{FileId, Span};
 use compiler::syntax::ast;
+use compiler::syntax::token::{Kind, Token, tokens};
 use lsp_types::{DocumentSymbol, Location, SymbolInformation, SymbolKind, Url};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most symbols that a search returns.
 const MAX_FOUND: usize = 1000;
@@ -36,6 +40,32 @@ pub fn workspace(snapshot: &Snapshot, query: &str) -> Vec<SymbolInformation> {
                 found.push(flat(&url, symbol, None));
             }
         }
+    }
+    // Without a query, the names of the workspace are wanted.
+    if !query.is_empty() {
+        found.extend(library_symbols(snapshot, query));
+        found.truncate(MAX_FOUND);
+    }
+    found
+}
+
+/// The names of the library that fit a query, with their modules.
+fn library_symbols(snapshot: &Snapshot, query: &str) -> Vec<SymbolInformation> {
+    let kinds = [Wanted::Function, Wanted::Procedure, Wanted::Collective];
+    let names = kinds.into_iter().flat_map(library);
+    // Declarations in the modules of algorithms are meant for those modules only.
+    let fitting = names
+        .filter(|(name, module)| module.matches("::").count() == 1 && has_letters(name, query));
+    let mut modules: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, module) in fitting {
+        modules.entry(module).or_default().insert(name);
+    }
+    let mut found = Vec::new();
+    for (module, names) in modules {
+        let Some(url) = snapshot.url(module) else { continue };
+        let symbols = document(&snapshot.analysis(&url)).into_iter();
+        let named = symbols.filter(|symbol| names.contains(symbol.name.as_str()));
+        found.extend(named.map(|symbol| flat(&url, symbol, Some(module.to_owned()))));
     }
     found
 }
@@ -113,6 +143,14 @@ impl SymbolBuilder<'_> {
         symbols
     }
 
+    /// Parameters, indices, a link or a value: what stands between the name and the body of a declaration.
+    fn detail(&self, name: &ast::Name, span: Span) -> Option<String> {
+        let text = self.part.declaration.text(self.analysis.database);
+        let rest = text.get(name.span.end as usize..span.end.max(name.span.end) as usize)?;
+        let detail = heading(&tokens(FileId(0), rest).tokens);
+        (!detail.is_empty()).then_some(detail)
+    }
+
     fn symbol(
         &self,
         name: &ast::Name,
@@ -128,7 +166,7 @@ impl SymbolBuilder<'_> {
         #[expect(deprecated, reason = "the field has no other way to be left out")]
         DocumentSymbol {
             name: text.to_owned(),
-            detail: None,
+            detail: self.detail(name, span),
             kind,
             tags: None,
             deprecated: None,
@@ -136,6 +174,27 @@ impl SymbolBuilder<'_> {
             selection_range: lines.range(self.part.range(place)),
             children: (!children.is_empty()).then_some(children),
         }
+    }
+}
+
+/// The most characters of a detail; longer ones end with `..`.
+const LONGEST_DETAIL: usize = 60;
+
+/// How a declaration goes on behind its name, up to its body, on one line.
+fn heading(tokens: &[Token<'_>]) -> String {
+    let mut depth = 0_usize;
+    let is_value = tokens.first().is_some_and(|first| first.kind == Kind::Equal);
+    let end = tokens.iter().position(|token| {
+        let is_end = token.kind == Kind::Semicolon || token.kind == Kind::LeftBrace && !is_value;
+        let ends = is_end && depth == 0;
+        depth += usize::from(token.kind.is_opener());
+        depth = depth.saturating_sub(usize::from(token.kind.is_closer()));
+        ends
+    });
+    let text = excerpt::line(tokens.get(..end.unwrap_or(tokens.len())).unwrap_or_default());
+    match text.char_indices().nth(LONGEST_DETAIL) {
+        Some((end, _)) => format!("{}..", text.get(..end).unwrap_or("")),
+        None => text,
     }
 }
 

@@ -10,11 +10,13 @@ use lsp_types::{
     CallHierarchyServerCapability, CodeActionOptions, CodeActionProviderCapability,
     CodeLensOptions, CompletionOptions, DiagnosticOptions, DiagnosticServerCapabilities,
     DidChangeWatchedFilesRegistrationOptions, DocumentLinkOptions, DocumentOnTypeFormattingOptions,
-    ExecuteCommandOptions, FileSystemWatcher, FoldingRangeProviderCapability, GlobPattern,
-    HoverProviderCapability, InitializeParams, OneOf, Registration, RenameOptions,
-    SelectionRangeProviderCapability, SemanticTokensFullOptions, SemanticTokensOptions,
-    ServerCapabilities, SignatureHelpOptions, TextDocumentSyncCapability, TextDocumentSyncKind,
-    TextDocumentSyncOptions, Url, WatchKind, WorkDoneProgressOptions,
+    ExecuteCommandOptions, FileOperationFilter, FileOperationPattern, FileOperationPatternKind,
+    FileOperationRegistrationOptions, FileSystemWatcher, FoldingRangeProviderCapability,
+    GlobPattern, HoverProviderCapability, ImplementationProviderCapability, InitializeParams,
+    OneOf, Registration, RenameOptions, SelectionRangeProviderCapability,
+    SemanticTokensFullOptions, SemanticTokensOptions, ServerCapabilities, SignatureHelpOptions,
+    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, Url, WatchKind,
+    WorkDoneProgressOptions, WorkspaceFileOperationsServerCapabilities,
     WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
 };
 use serde_json::Value;
@@ -37,6 +39,8 @@ pub(super) struct Abilities {
     pub(super) actions: bool,
     /// It shows the symbols of a file as a tree.
     pub(super) nested: bool,
+    /// It shows the whole of what is defined, and underlines the name at the cursor.
+    pub(super) links: bool,
     /// It supports edits of specific versions of files.
     pub(super) versions: bool,
     /// It shows the progress of long operations.
@@ -75,6 +79,7 @@ impl Abilities {
             markdown: Markdown::of(sent),
             actions: has(sent, "/textDocument/codeAction/codeActionLiteralSupport"),
             nested: can(sent, "/textDocument/documentSymbol/hierarchicalDocumentSymbolSupport"),
+            links: can(sent, "/textDocument/definition/linkSupport"),
             pulls: has(sent, "/textDocument/diagnostic"),
             watches: can(sent, "/workspace/didChangeWatchedFiles/dynamicRegistration"),
             completions: completions(sent),
@@ -161,6 +166,36 @@ pub(super) fn watching() -> Registration {
     }
 }
 
+/// The files and folders of which the server wants to know before they are renamed.
+fn renamed_files() -> FileOperationRegistrationOptions {
+    let filter = |glob: &str, matches| FileOperationFilter {
+        scheme: Some("file".to_owned()),
+        pattern: FileOperationPattern {
+            glob: glob.to_owned(),
+            matches: Some(matches),
+            options: None,
+        },
+    };
+    let files = filter("**/*.ccl", FileOperationPatternKind::File);
+    FileOperationRegistrationOptions {
+        filters: vec![files, filter("**", FileOperationPatternKind::Folder)],
+    }
+}
+
+/// What the server does for folders and their files.
+fn workspace_capabilities() -> WorkspaceServerCapabilities {
+    WorkspaceServerCapabilities {
+        workspace_folders: Some(WorkspaceFoldersServerCapabilities {
+            supported: Some(true),
+            change_notifications: Some(OneOf::Left(true)),
+        }),
+        file_operations: Some(WorkspaceFileOperationsServerCapabilities {
+            will_rename: Some(renamed_files()),
+            ..WorkspaceFileOperationsServerCapabilities::default()
+        }),
+    }
+}
+
 /// The server's capabilities.
 pub(super) fn capabilities(client: Abilities) -> ServerCapabilities {
     // A client that were offered both ways would show everything twice.
@@ -189,6 +224,7 @@ pub(super) fn capabilities(client: Abilities) -> ServerCapabilities {
             more_trigger_character: Some(vec![";".to_owned(), "\n".to_owned()]),
         }),
         definition_provider: Some(OneOf::Left(true)),
+        implementation_provider: Some(ImplementationProviderCapability::Simple(true)),
         references_provider: Some(OneOf::Left(true)),
         document_highlight_provider: Some(OneOf::Left(true)),
         rename_provider: Some(OneOf::Right(RenameOptions {
@@ -233,13 +269,7 @@ pub(super) fn capabilities(client: Abilities) -> ServerCapabilities {
         }),
         document_symbol_provider: Some(OneOf::Left(true)),
         workspace_symbol_provider: Some(OneOf::Left(true)),
-        workspace: Some(WorkspaceServerCapabilities {
-            workspace_folders: Some(WorkspaceFoldersServerCapabilities {
-                supported: Some(true),
-                change_notifications: Some(OneOf::Left(true)),
-            }),
-            file_operations: None,
-        }),
+        workspace: Some(workspace_capabilities()),
         ..ServerCapabilities::default()
     }
 }

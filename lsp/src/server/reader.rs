@@ -2,16 +2,20 @@
 //!
 //! In: the bytes of the base protocol. Out: the same bytes, in which every message is JSON-RPC. The library stops
 //! reading for good at the first message that is not; here such a message is replaced by a request without an id for
-//! [`UNREADABLE`], which is answered with an error, and reading goes on.
+//! [`NO_JSON`] or [`NO_MESSAGE`], which is answered with an error, and reading goes on.
 
+use serde::de::IgnoredAny;
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite,
     AsyncWriteExt as _, BufReader,
 };
 use tower_lsp::jsonrpc::{Request, Response};
 
-/// The method that stands for a message that could not be read.
-pub(crate) const UNREADABLE: &str = "ccl/unreadable";
+/// The method that stands for a message that is not JSON.
+pub(crate) const NO_JSON: &str = "ccl/noJson";
+
+/// The method that stands for JSON that is no message, and for what has no length or is too long.
+pub(crate) const NO_MESSAGE: &str = "ccl/noMessage";
 
 /// The longest message, in bytes; longer ones are skipped.
 const LONGEST: u64 = 256 << 20;
@@ -23,7 +27,7 @@ const LONGEST_LINE: u64 = 4096;
 pub(crate) async fn hand_on(input: impl AsyncRead + Unpin, mut output: impl AsyncWrite + Unpin) {
     let mut input = BufReader::new(input);
     while let Some(body) = next(&mut input).await {
-        let body = body.filter(|body| is_message(body)).unwrap_or_else(unreadable);
+        let body = readable(body);
         let header = format!("Content-Length: {}\r\n\r\n", body.len());
         if output.write_all(header.as_bytes()).await.is_err()
             || output.write_all(&body).await.is_err()
@@ -66,11 +70,20 @@ fn content_length(line: &[u8]) -> Option<u64> {
     is_length.then(|| value.trim().parse().ok()).flatten()
 }
 
+/// A message, or a request that stands for it.
+fn readable(body: Option<Vec<u8>>) -> Vec<u8> {
+    match body {
+        Some(body) if is_message(&body) => body,
+        Some(body) if serde_json::from_slice::<IgnoredAny>(&body).is_err() => stand_in(NO_JSON),
+        Some(_) | None => stand_in(NO_MESSAGE),
+    }
+}
+
 fn is_message(body: &[u8]) -> bool {
     serde_json::from_slice::<Request>(body).is_ok()
         || serde_json::from_slice::<Response>(body).is_ok()
 }
 
-fn unreadable() -> Vec<u8> {
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"{UNREADABLE}\"}}").into_bytes()
+fn stand_in(method: &str) -> Vec<u8> {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"{method}\"}}").into_bytes()
 }

@@ -31,6 +31,7 @@ pub(crate) fn answer(
         "folding" => Ok(lines(folding::folds(analysis).iter().map(folded))),
         "hints" => Ok(hinted(analysis, &hints::hints(analysis, url, 0..end, &Retained::default()))),
         "hover" => Ok(hovered(analysis, at()?)),
+        "implementation" => Ok(implemented(snapshot, url, analysis.lines.position(at()?))),
         "lens" => Ok(lensed(analysis)),
         "links" => Ok(linked(analysis)),
         "references" => Ok(referred(snapshot, url, analysis.lines.position(at()?))),
@@ -176,6 +177,14 @@ fn referred(snapshot: &Snapshot, url: &Url, position: Position) -> String {
     }
 }
 
+/// The names of programs.
+fn implemented(snapshot: &Snapshot, url: &Url, position: Position) -> String {
+    match navigation::implementations(snapshot, url, position) {
+        Some(found) => lines(found.iter().map(|one| located(url, &one.uri, one.range))),
+        None => "nothing".to_owned(),
+    }
+}
+
 /// The places that get the new name, which is on the first line, or why it is refused.
 fn renamed(snapshot: &Snapshot, url: &Url, position: Position) -> String {
     let analysis = snapshot.analysis(url);
@@ -194,13 +203,14 @@ fn renamed(snapshot: &Snapshot, url: &Url, position: Position) -> String {
     }
 }
 
-/// The symbols, indented by their depth, with their lines.
+/// The symbols, indented by their depth, with their lines and details.
 fn outlined(symbols: &[DocumentSymbol], depth: usize) -> String {
     let mut shown = String::new();
     for symbol in symbols {
         let indent = "  ".repeat(depth);
         let line = symbol.selection_range.start.line + 1;
-        shown += &format!("{indent}{line}: {} {:?}\n", symbol.name, symbol.kind);
+        let detail = symbol.detail.as_ref().map_or(String::new(), |text| format!(" {text}"));
+        shown += &format!("{indent}{line}: {} {:?}{detail}\n", symbol.name, symbol.kind);
         shown += &outlined(symbol.children.as_deref().unwrap_or_default(), depth + 1);
     }
     shown
