@@ -9,6 +9,7 @@ use crate::analysis::{self, Part, Semantics, Spot};
 use crate::complaints::{self, Complaint};
 use crate::cut;
 use crate::database::{self, Configuration, Database, Document, Resolved, Text};
+use crate::declared::program_of;
 use crate::directive;
 use crate::entangled::entangled;
 use crate::settings::Settings;
@@ -115,7 +116,10 @@ pub fn types(database: &Database, document: Document) -> Findings {
         let counts = |report: &&Diagnostic| {
             (!found.doubtful || report.severity == Severity::Error) && report.code != Code::W0201
         };
-        found.findings.extend(own.filter(counts).filter_map(|report| semantic(&semantics, report)));
+        found.findings.extend(own.filter(counts).filter_map(|report| {
+            let finding = semantic(&semantics, report)?;
+            Some(with_own_removal(database, *part, &semantics, report, finding))
+        }));
         if !found.doubtful {
             found.findings.extend(unused_imports(database, *part, &semantics, &mentioned));
         }
@@ -299,6 +303,48 @@ fn own(semantics: &Semantics<'_>, report: &Diagnostic) -> bool {
         Some(Place::Source(span)) => semantics.is_own(span),
         Some(Place::Plan(_)) | None => false,
     }
+}
+
+/// The finding with the compiler's edit for the file in place of that for the excerpt, if it is about a statement that
+/// nothing uses: the excerpt has neither its comments nor its blanks.
+fn with_own_removal(
+    database: &Database,
+    part: Part<'_>,
+    semantics: &Semantics<'_>,
+    report: &Diagnostic,
+    finding: Finding,
+) -> Finding {
+    let is_unused = matches!(report.code, Code::W0202 | Code::W0203 | Code::W0204 | Code::W0205);
+    let Some([edit]) = report.fix.as_ref().filter(|_| is_unused).map(|fix| &*fix.edits) else {
+        return finding;
+    };
+    let removed = semantics.resolved.sources.slice(edit.span);
+    let blanks_before = (removed.len() - removed.trim_start().len()) as u32;
+    let blanks_behind = (removed.len() - removed.trim_end().len()) as u32;
+    let (start, end) = (edit.span.start + blanks_before, edit.span.end - blanks_behind);
+    let spot = semantics.spot(Span { start, end, ..edit.span });
+    if is_documented(database, part, &spot) {
+        // Without the statement, its documentation would be that of what follows.
+        let helps =
+            finding.helps.iter().map(|help| help.replacen("to keep it, ", "remove it, or ", 1));
+        return Finding { helps: helps.collect(), fixes: Vec::new(), ..finding };
+    }
+    let text = part.declaration.document(database).text(database).unwrap_or_default();
+    let own = usage::removal(Span { start: spot.start, end: spot.end, ..edit.span }, &text);
+    let place = Spot { start: own.span.start, end: own.span.end, ..spot };
+    let removal =
+        |fix: QuickFix| QuickFix { edits: vec![(place.clone(), own.text.clone())], ..fix };
+    Finding { fixes: finding.fixes.into_iter().map(removal).collect(), ..finding }
+}
+
+/// Whether a statement at the top level of a program has documentation.
+fn is_documented(database: &Database, part: Part<'_>, statement: &Spot) -> bool {
+    let parsed = database::parsed(database, part.declaration);
+    let mut items = parsed.file.items.iter().filter_map(program_of).flat_map(|one| &one.items);
+    items.any(|item| {
+        let range = part.range(item.span);
+        !item.docs.is_empty() && range.end == statement.end && range.start <= statement.start
+    })
 }
 
 /// The imports of a declaration that nothing in the file mentions. In the excerpt, which has only what the declaration

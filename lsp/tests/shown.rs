@@ -58,7 +58,7 @@ fn what_is_unused_is_taken_out_with_its_line_and_nothing_else() {
     }
     let expected = [
         ("W0205", "5:0-6:0 "),
-        ("W0205", "7:0-7:14 "),
+        ("W0205", "7:4-7:15 "),
         ("W0203", "8:0-9:0 "),
         ("W0205", "9:15-9:26 "),
     ];
@@ -126,6 +126,73 @@ fn an_import_is_removed_as_the_compiler_removes_it() {
             let left = repair::apply(&text, edits).unwrap();
             let rest = unused_imports(&left);
             assert!(rest.iter().all(|(_, other)| other != message), "{import}: {left}");
+        }
+        client.notify("textDocument/didClose", json!({"textDocument": {"uri": URI}}));
+        client.settled_silently();
+    }
+    client.finish();
+}
+
+/// Statements of a program that are unused, with what stands around them.
+const UNUSED: &[&str] = &[
+    "let n = 1;",
+    "let n = 1; // Why.",
+    "// Why.\n    let n = 1;\n    // Other.",
+    "scratch spare[2];\n\n",
+    "scratch  spare [ 2 ] ;  let n = 1;",
+    "/// What is kept.\n    scratch spare[2];",
+    "#[allow(W0205, \"why\")]\n    let n = 1;\n    scratch spare[2];",
+    "/// How ranks meet.\n    channel idle[p in peers] = memory(p);\n    channel other[p in peers] = memory(p);",
+    "semaphore s;\n    let a = 1; let b = 2;",
+];
+
+#[test]
+fn what_is_unused_is_removed_as_the_compiler_removes_it() {
+    let mut client = Client::new(None, accepting_edits());
+    for unused in UNUSED {
+        let text = format!(
+            "use std::collectives::unchecked;\n\nprogram p(ranks: int = 2) {{\n    \
+             collective unchecked(ranks, outputs = ranks);\n    {unused}\n    \
+             block main {{ copy input[0] -> output[0]; }}\n}}\n"
+        );
+        client.open(URI, &text);
+        let found = client.settled(URI, 1);
+        let mut sources = SourceMap::default();
+        let main = sources.add("main.ccl", &*text);
+        let (_, reports) = driver::load(main, &mut sources, &mut |_| Err("no file".to_owned()));
+        let lines = Lines::new(text.as_str().into(), Encoding::Utf16);
+        let mut expected: Vec<(u64, Vec<String>, Vec<String>)> = (reports.iter())
+            .map(|report| {
+                let edits = report.fix.iter().flat_map(|fix| &fix.edits).map(|edit| {
+                    let Range { start, end } = lines.range(edit.span.start..edit.span.end);
+                    let (start, end) = ((start.line, start.character), (end.line, end.character));
+                    format!("{}:{}-{}:{} {}", start.0, start.1, end.0, end.1, edit.text)
+                });
+                let edits = edits.collect();
+                let place = report.primary.as_ref().unwrap().place;
+                let compiler::source::Place::Source(span) = place else { panic!("a source") };
+                (u64::from(span.start), edits, report.helps.clone())
+            })
+            .collect();
+        expected.sort();
+        assert_eq!(found.len(), expected.len(), "{unused}: {found:#?}");
+        for (report, (_, edits, helps)) in found.iter().zip(&expected) {
+            let actions = client.request(
+                "textDocument/codeAction",
+                json!({"textDocument": {"uri": URI}, "range": report["range"], "context": {"diagnostics": [report]}}),
+            );
+            let fix = actions.as_array().unwrap().iter().any(|action| {
+                action["isPreferred"] == false
+                    && action["title"].as_str().unwrap().starts_with("Remove")
+            });
+            assert_eq!(fix, !edits.is_empty(), "{unused}: {actions:#?}");
+            if fix {
+                assert_eq!(mended(&mut client, report), *edits, "{unused}");
+            }
+            for help in helps {
+                let message = report["message"].as_str().unwrap();
+                assert!(message.contains(help.as_str()), "{unused}: {message}");
+            }
         }
         client.notify("textDocument/didClose", json!({"textDocument": {"uri": URI}}));
         client.settled_silently();

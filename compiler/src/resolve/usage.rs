@@ -86,8 +86,9 @@ fn unused_local(local: &Known, text: &str) -> Diagnostic {
     }
 }
 
-/// Removes a statement, with its line if nothing else is on it.
-fn removal(statement: Span, text: &str) -> Edit {
+/// The removal of a statement of a text, with its line if nothing else is on it.
+#[must_use]
+pub fn removal(statement: Span, text: &str) -> Edit {
     let (start, end) = (statement.start as usize, statement.end as usize);
     let blank = |c: char| matches!(c, ' ' | '\t');
     let before = text.get(..start).unwrap_or("").trim_end_matches(blank);
