@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Something that is shown at places of a text.
-pub trait Placed {
+pub trait Retainable {
     /// Moves its places along with a change; returns whether it can still be shown.
     fn carry(&mut self, change: &TextChange) -> bool;
 }
@@ -34,7 +34,7 @@ struct RetainedFile<T> {
     shown: BTreeMap<String, Vec<T>>,
 }
 
-impl<T: Placed + Clone> Retained<T> {
+impl<T: Retainable + Clone> Retained<T> {
     /// Keeps what is shown of a sound declaration of a file with this text, in place of what was kept before.
     pub fn keep(&self, file: &Url, text: &Arc<str>, declaration: &str, shown: Vec<T>) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +60,7 @@ impl<T: Placed + Clone> Retained<T> {
     }
 }
 
-impl<T: Placed> RetainedFile<T> {
+impl<T: Retainable> RetainedFile<T> {
     fn follow(&mut self, text: &Arc<str>) {
         if self.text == *text {
             return;
@@ -80,7 +80,7 @@ mod tests {
     #[derive(Clone, Debug, PartialEq)]
     struct At(u32);
 
-    impl Placed for At {
+    impl Retainable for At {
         fn carry(&mut self, change: &TextChange) -> bool {
             change.carry_offset(&mut self.0)
         }

@@ -117,12 +117,16 @@ fn try_schedules(trial: &mut Trial<'_>, interrupt: &Interrupt) -> ScheduleTally 
 
 fn describe_tally(tally: &ScheduleTally, promised: bool) -> String {
     let all = format!("{SCHEDULES} schedules of {LAUNCHES} launches");
-    match (tally.right == SCHEDULES, &tally.wrong, promised) {
-        (true, _, true) => format!("right in {all}"),
-        (true, _, false) => format!("finished in {all}, and nothing is promised about its result"),
-        (false, Some(_), _) => format!("failed after {} of {all}", tally.right),
-        (false, None, _) => format!("stopped, as the time was up, after {} of {all}", tally.right),
+    if tally.wrong.is_some() {
+        return format!("failed after {} of {all}", tally.right);
     }
+    if tally.right < SCHEDULES {
+        return format!("stopped, as the time was up, after {} of {all}", tally.right);
+    }
+    if promised {
+        return format!("right in {all}");
+    }
+    format!("finished in {all}, and nothing is promised about its result")
 }
 
 fn describe_report(report: &Diagnostic) -> String {

@@ -6,7 +6,7 @@
 use crate::actor::Snapshot;
 use crate::analysis::{Analysis, Part, Spot};
 use crate::concrete;
-use crate::retained::{Placed, Retained};
+use crate::retained::{Retainable, Retained};
 use crate::text::TextChange;
 use compiler::ir::print;
 use compiler::source::Place;
@@ -63,7 +63,7 @@ pub struct ElaboratedSource {
     links: Arc<[Link]>,
 }
 
-impl Placed for ElaboratedSource {
+impl Retainable for ElaboratedSource {
     fn carry(&mut self, change: &TextChange) -> bool {
         for place in &mut self.places {
             let Some(spot) = place.as_mut().filter(|spot| spot.name == self.file) else { continue };

@@ -9,7 +9,7 @@ use crate::concrete::{self, Concrete};
 use crate::declared::{self, Declared};
 use crate::nodes::Node;
 use crate::operations;
-use crate::retained::{Placed, Retained};
+use crate::retained::{Retainable, Retained};
 use crate::settings::HintSettings;
 use crate::text::TextChange;
 use crate::typed;
@@ -130,7 +130,7 @@ impl Hint {
     }
 }
 
-impl Placed for Hint {
+impl Retainable for Hint {
     fn carry(&mut self, change: &TextChange) -> bool {
         change.carry_offset(&mut self.at)
     }

@@ -9,7 +9,7 @@ use crate::analysis::{Analysis, Part};
 use crate::concrete;
 use crate::operations::{self, counted};
 use crate::publisher::Known;
-use crate::retained::{Placed, Retained};
+use crate::retained::{Retainable, Retained};
 use crate::text::TextChange;
 use crate::verdict::Verdict;
 use compiler::ir;
@@ -54,7 +54,7 @@ pub struct SizedProgram {
     size: String,
 }
 
-impl Placed for SizedProgram {
+impl Retainable for SizedProgram {
     fn carry(&mut self, change: &TextChange) -> bool {
         change.carry(&mut self.place)
     }
