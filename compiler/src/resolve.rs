@@ -248,7 +248,7 @@ mod tests {
         let Some(ProgramItem::Statement(statement)) = program.body.first() else {
             panic!("the block is a statement")
         };
-        let StmtKind::Block(_, indices, _) = &statement.kind else { panic!("it opens blocks") };
+        let StmtKind::Block { indices, .. } = &statement.kind else { panic!("it opens blocks") };
         assert!(matches!(indices.as_slice(), [BlockIndex::Binder(_)]));
     }
 

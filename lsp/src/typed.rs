@@ -175,7 +175,7 @@ impl<'u> Roots<'u> {
                 self.exprs.push(condition);
                 self.stmts.extend(then.iter().chain(otherwise));
             }
-            StmtKind::Block(_, indices, body) => {
+            StmtKind::Block { indices, body, .. } => {
                 for index in indices {
                     match index {
                         BlockIndex::Binder(binder) => self.binders(std::slice::from_ref(binder)),

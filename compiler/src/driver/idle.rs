@@ -35,7 +35,7 @@ fn asks(statement: &Stmt) -> bool {
         StmtKind::Require(..) | StmtKind::Call(..) => true,
         StmtKind::If(_, then, otherwise) => then.iter().chain(otherwise).any(asks),
         StmtKind::For(_, body)
-        | StmtKind::Block(_, _, body)
+        | StmtKind::Block { body, .. }
         | StmtKind::Group(_, body)
         | StmtKind::Pipeline { body, .. } => body.iter().any(asks),
         StmtKind::Let(..)

@@ -170,7 +170,7 @@ fn each_in(statements: &mut [Stmt], visit: &mut dyn FnMut(Span, &mut ProcedureId
                 each_in(otherwise, visit);
             }
             StmtKind::For(_, body)
-            | StmtKind::Block(_, _, body)
+            | StmtKind::Block { body, .. }
             | StmtKind::Group(_, body)
             | StmtKind::Pipeline { body, .. } => each_in(body, visit),
             StmtKind::Let(..)

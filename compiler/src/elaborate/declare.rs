@@ -115,7 +115,7 @@ impl<'a> Eval<'_, 'a> {
                 StmtKind::Let(..)
                 | StmtKind::For(..)
                 | StmtKind::If(..)
-                | StmtKind::Block(..)
+                | StmtKind::Block { .. }
                 | StmtKind::Group(..)
                 | StmtKind::Pipeline { .. }
                 | StmtKind::Barrier(_)

@@ -92,7 +92,7 @@ impl<'a> Eval<'_, 'a> {
                 }
                 StmtKind::For(..)
                 | StmtKind::If(..)
-                | StmtKind::Block(..)
+                | StmtKind::Block { .. }
                 | StmtKind::Group(..)
                 | StmtKind::Pipeline { .. }
                 | StmtKind::Barrier(_)

@@ -32,6 +32,15 @@ pub(super) struct Around {
     pub(super) clobber: bool,
 }
 
+/// A statement that opens blocks of a family.
+#[derive(Clone, Copy, Debug)]
+struct OpenedFamily {
+    family: BlockFamilyId,
+    span: Span,
+    /// The statement without its body: the place of the blocks.
+    header: Span,
+}
+
 /// A pipeline that is open.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
@@ -116,8 +125,10 @@ impl<'a> Eval<'_, 'a> {
                 self.statements(out, around, taken);
                 Ok(())
             }
-            StmtKind::Block(family, indices, body) => {
-                self.open(out, around, *family, indices, body, statement.span)
+            StmtKind::Block { family, indices, body, header } => {
+                let opened =
+                    OpenedFamily { family: *family, span: statement.span, header: *header };
+                self.open_each(out, around, opened, indices, &mut Indices::new(), body)
             }
             StmtKind::Group(members, body) => {
                 let blocks = self.block_rows(out, around, members, statement.span)?;
@@ -185,30 +196,18 @@ impl<'a> Eval<'_, 'a> {
         Some(out.origins.bindings.push(ir::Binding::Value { name, value, outer }))
     }
 
-    fn open(
-        &mut self,
-        out: &mut Output,
-        around: &Around,
-        family: BlockFamilyId,
-        indices: &'a [BlockIndex],
-        body: &'a [Stmt],
-        span: Span,
-    ) -> Evaluated<()> {
-        self.open_each(out, around, (family, span), indices, &mut Indices::new(), body)
-    }
-
     fn open_each(
         &mut self,
         out: &mut Output,
         around: &Around,
-        family: (BlockFamilyId, Span),
+        opened: OpenedFamily,
         indices: &'a [BlockIndex],
         chosen: &mut Indices,
         body: &'a [Stmt],
     ) -> Evaluated<()> {
         let Some((index, rest)) = indices.split_first() else {
-            self.origin = self.new_origin(out, around, family.1);
-            let row = self.block_row(family.0, chosen, family.1)?;
+            self.origin = self.new_origin(out, around, opened.header);
+            let row = self.block_row(opened.family, chosen, opened.span)?;
             let around = Around { blocks: vec![row], group: false, ..around.clone() };
             self.statements(out, &around, body);
             return Ok(());
@@ -217,17 +216,17 @@ impl<'a> Eval<'_, 'a> {
             BlockIndex::At(expr) => {
                 let value = self.int(expr)?;
                 chosen.push(value);
-                self.open_each(out, around, family, rest, chosen, body)?;
+                self.open_each(out, around, opened, rest, chosen, body)?;
                 chosen.pop();
             }
             BlockIndex::All(_) => {
-                let below = self.block_domain(family.0);
+                let below = self.block_domain(opened.family);
                 let below = below
                     .as_ref()
                     .and_then(|all| chosen.iter().try_fold(all, |all, v| all.below(*v)));
                 for value in below.map(super::domain::Domain::values).unwrap_or_default() {
                     chosen.push(value);
-                    self.open_each(out, around, family, rest, chosen, body)?;
+                    self.open_each(out, around, opened, rest, chosen, body)?;
                     chosen.pop();
                 }
             }
@@ -239,7 +238,7 @@ impl<'a> Eval<'_, 'a> {
                     };
                     chosen.push(*value);
                     inner.binding = eval.bound(out, binder.local, around.binding);
-                    let opened = eval.open_each(out, &inner, family, rest, chosen, body);
+                    let opened = eval.open_each(out, &inner, opened, rest, chosen, body);
                     chosen.pop();
                     opened.map(|()| ControlFlow::Continue(()))
                 })?;

@@ -70,7 +70,7 @@ impl Body<'_> {
                 StmtKind::For(binders, this.statements(body))
             }),
             ast::StmtKind::If(condition) => self.if_(condition),
-            ast::StmtKind::Block(block) => return self.block(block),
+            ast::StmtKind::Block(block) => return self.block(block, span),
             ast::StmtKind::Group(operands, body) => {
                 self.arranges(span);
                 let operands = self.operands(operands, &Ty::Block);
@@ -206,7 +206,7 @@ impl Body<'_> {
         result.unwrap_or(StmtKind::Sync)
     }
 
-    fn block(&mut self, block: &ast::Block) -> Option<StmtKind> {
+    fn block(&mut self, block: &ast::Block, span: Span) -> Option<StmtKind> {
         let Some(body) = &block.body else { return None };
         let id = self.block_family(&block.name);
         self.scoped(|this| {
@@ -216,7 +216,8 @@ impl Body<'_> {
                 this.check_block_arity(id, &block.name, indices.len());
             }
             let body = this.within(Inside::Block, |this| this.statements(body));
-            id.map(|id| StmtKind::Block(id, indices, body))
+            let header = find_header(block, span);
+            id.map(|family| StmtKind::Block { family, indices, body, header })
         })
     }
 
@@ -467,6 +468,18 @@ fn unknown_setting(name: &ast::Name) -> Diagnostic {
 fn incomplete_pipeline(missing: &str, place: Span) -> Diagnostic {
     Diagnostic::new(Code::E0205, place, format!("this pipeline does not set `{missing}`"))
         .help("write `pipeline unit = 1MiB, chunks = 1 { .. }`")
+}
+
+/// The part of the statement at `span` that says which blocks it opens.
+fn find_header(block: &ast::Block, span: Span) -> Span {
+    let last = block.dimensions.last().map(|dimension| match dimension {
+        ast::Dimension::Binder(binder) => binder.span,
+        ast::Dimension::Value(value) => value.span,
+        ast::Dimension::All(star) => *star,
+    });
+    // The bracket closes right behind the last index.
+    let end = last.map_or(block.name.span.end, |last| last.end + 1);
+    Span { end: end.min(span.end), ..span }
 }
 
 fn block_in_procedure(name: &ast::Name) -> Diagnostic {

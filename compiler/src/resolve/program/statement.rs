@@ -28,7 +28,16 @@ pub enum StmtKind {
     /// A conditional.
     If(Expr, Vec<Stmt>, Vec<Stmt>),
     /// Opens one block, or each of several.
-    Block(BlockFamilyId, Vec<BlockIndex>, Vec<Stmt>),
+    Block {
+        /// The family.
+        family: BlockFamilyId,
+        /// Which of its blocks.
+        indices: Vec<BlockIndex>,
+        /// What they do.
+        body: Vec<Stmt>,
+        /// The statement without its body.
+        header: Span,
+    },
     /// Opens several blocks that share each operation.
     Group(Vec<Operand>, Vec<Stmt>),
     /// Repeats its body over windows of a message.

@@ -86,7 +86,7 @@ fn read<'u>(
                 read(unit, body, effects, seen);
                 Effect::Repeats
             }
-            StmtKind::Block(..) => Effect::Opens,
+            StmtKind::Block { .. } => Effect::Opens,
             StmtKind::Group(..) | StmtKind::Barrier(_) => Effect::Groups,
             StmtKind::Sync | StmtKind::Synchronise(_) => Effect::Synchronises,
             StmtKind::Transfer(_) => Effect::Moves,
