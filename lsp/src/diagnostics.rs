@@ -212,7 +212,10 @@ pub fn whole(
             let directive = directive::directive(piece);
             let elaboration = checked_with.elaboration(program, &directive);
             let (mut found, lowered) = prove(&unit, id, &elaboration, checked_with, interrupt);
-            verdicts.insert(program.name.clone(), Verdict::new(&found, lowered.is_some()));
+            verdicts.insert(
+                program.name.clone(),
+                Verdict::new(&found, lowered.map(|program| program.ranks.len())),
+            );
             confirm((&sources, &unit, id), &elaboration, checked_with, interrupt, &mut found);
             checked_with.attribute(program, &directive, &mut found);
             reports.extend(found);

@@ -13,8 +13,8 @@
 //!   again.
 
 use crate::features::problems::Problem;
-use crate::verdict::Verdicts;
-use lsp_types::{Diagnostic, Url};
+use crate::verdict::{FileVerdicts, NamedVerdict, Verdicts};
+use lsp_types::{Diagnostic, DiagnosticSeverity, Url};
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,6 +43,8 @@ pub enum Stage {
 pub enum Notice {
     /// The diagnostics of a version of a file; without a version, the file was closed and has none.
     Diagnostics(Url, Option<i32>, Vec<Diagnostic>),
+    /// What is known about the programs of a file.
+    Verdicts(FileVerdicts),
     /// Something that the client has requested has changed, although the file has not.
     Refresh(View),
     /// A message about something that has no place in a text.
@@ -354,6 +356,9 @@ impl Work {
             let diagnostics = problems.map(|problem| problem.diagnostic.clone()).collect();
             notices.push(Notice::Diagnostics(url.clone(), Some(known.version), diagnostics));
         }
+        if !agreed && known.stage != Stage::Types {
+            notices.push(Notice::Verdicts(verdicts(&url, &known)));
+        }
         if !unchanged && self.pulls && settled {
             notices.push(Notice::Refresh(View::Diagnostics));
         }
@@ -375,8 +380,23 @@ impl Work {
             state.told.remove(&url);
             state.lenses.remove(&url);
         }
+        let none =
+            FileVerdicts { uri: url.clone(), version: None, errors: 0, programs: Vec::new() };
+        (self.notify)(Notice::Verdicts(none)).await;
         if !self.pulls {
             (self.notify)(Notice::Diagnostics(url, None, Vec::new())).await;
         }
+    }
+}
+
+fn verdicts(url: &Url, known: &Known) -> FileVerdicts {
+    let is_error =
+        |problem: &&Problem| problem.diagnostic.severity == Some(DiagnosticSeverity::ERROR);
+    let programs = known.verdicts.iter();
+    FileVerdicts {
+        uri: url.clone(),
+        version: Some(known.version),
+        errors: known.problems.iter().filter(is_error).count(),
+        programs: programs.map(|(name, verdict)| NamedVerdict::new(name, *verdict)).collect(),
     }
 }

@@ -5,13 +5,15 @@
 use crate::database::{self, Database, Declaration};
 use compiler::diagnostic::{Diagnostic, Severity};
 use compiler::driver;
+use lsp_types::Url;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What is known about a program whose checks have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// All checks were made, and nothing is wrong.
-    Proved,
+    /// All checks were made, and nothing is wrong with so many ranks.
+    Proved(usize),
     /// Nothing wrong was found, but a check was not made, or not to its end.
     Open,
     /// It has this many errors, some of which may lie in what it calls.
@@ -22,14 +24,64 @@ pub enum Verdict {
 pub type Verdicts = BTreeMap<String, Verdict>;
 
 impl Verdict {
-    /// The verdict about a program with these reports; `lowered` says whether it got its final form.
+    /// The verdict about a program with these reports; `ranks` is how many its final form has, if it got one.
     #[must_use]
-    pub fn new(reports: &[Diagnostic], lowered: bool) -> Verdict {
-        match reports.iter().filter(|report| report.severity == Severity::Error).count() {
-            0 if lowered && driver::is_proved(reports) => Verdict::Proved,
-            0 => Verdict::Open,
-            errors => Verdict::Wrong(errors),
+    pub fn new(reports: &[Diagnostic], ranks: Option<usize>) -> Verdict {
+        let errors = reports.iter().filter(|report| report.severity == Severity::Error).count();
+        match (errors, ranks.filter(|_| driver::is_proved(reports))) {
+            (0, Some(ranks)) => Verdict::Proved(ranks),
+            (0, None) => Verdict::Open,
+            (errors, _) => Verdict::Wrong(errors),
         }
+    }
+}
+
+/// What is known about the programs of a file: a notification to clients that show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileVerdicts {
+    /// The file.
+    pub uri: Url,
+    /// The version of its text; none once it is closed.
+    pub version: Option<i32>,
+    /// How many errors are in the file, in programs or elsewhere.
+    pub errors: usize,
+    /// Its programs, by name. Those whose checks have not ended, or were not made, are left out.
+    pub programs: Vec<NamedVerdict>,
+}
+
+/// The verdict about a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedVerdict {
+    /// The program's name.
+    pub name: String,
+    /// The verdict.
+    pub verdict: VerdictKind,
+    /// For how many ranks it is proved.
+    pub ranks: Option<usize>,
+}
+
+/// A verdict without its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VerdictKind {
+    /// [`Verdict::Proved`].
+    Proved,
+    /// [`Verdict::Open`].
+    Open,
+    /// [`Verdict::Wrong`].
+    Wrong,
+}
+
+impl NamedVerdict {
+    /// The verdict about the program of that name.
+    #[must_use]
+    pub fn new(name: &str, verdict: Verdict) -> NamedVerdict {
+        let (verdict, ranks) = match verdict {
+            Verdict::Proved(ranks) => (VerdictKind::Proved, Some(ranks)),
+            Verdict::Open => (VerdictKind::Open, None),
+            Verdict::Wrong(_) => (VerdictKind::Wrong, None),
+        };
+        NamedVerdict { name: name.to_owned(), verdict, ranks }
     }
 }
 
@@ -40,5 +92,6 @@ pub fn verdict(database: &Database, declaration: Declaration<'_>) -> Option<(Str
     let resolved = database::resolved(database, declaration);
     let program = &resolved.unit.programs[resolved.program()?];
     let proved = database::proved(database, declaration);
-    Some((program.name.clone(), Verdict::new(&proved.reports, proved.shape.is_some())))
+    let ranks = proved.shape.as_ref().map(|shape| shape.ranks);
+    Some((program.name.clone(), Verdict::new(&proved.reports, ranks)))
 }

@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { LanguageClient, LanguageClientOptions, ServerOptions, State, StaticFeature } from 'vscode-languageclient/node';
 import { prepared, prepareReport } from './reported';
 import type { Status } from './status';
+import type { FileVerdicts } from './verdicts';
 import { findServer, offerSettings } from './tools';
 
 /** The interface of the server for the rest of the extension. */
@@ -33,6 +34,7 @@ export function createServer(
     output.info(`language server: ${command}`);
     client = createClient(command, output);
     client.onDidChangeState(({ newState }) => status.show(stateName(newState)));
+    client.onNotification('ccl/verdicts', (verdicts: FileVerdicts) => status.learn(verdicts));
     status.show('starting');
     try {
       await client.start();
@@ -92,15 +94,15 @@ function createClient(command: string, output: vscode.LogOutputChannel): Languag
     },
   };
   const created = new LanguageClient('ccl', 'ccl', server, options);
-  created.registerFeature(lensCommands);
+  created.registerFeature(abilities);
   return created;
 }
 
-/** Says in `initialize` which commands of lenses this extension has. */
-const lensCommands: StaticFeature = {
+/** Says in `initialize` which commands of lenses this extension has, and that it shows verdicts. */
+const abilities: StaticFeature = {
   fillClientCapabilities: (capabilities) => {
     const commands = ['ccl.showElaborated', 'ccl.buildPlan', 'ccl.run'];
-    capabilities.experimental = { ...capabilities.experimental, commands: { commands } };
+    capabilities.experimental = { ...capabilities.experimental, commands: { commands }, verdicts: true };
   },
   initialize: () => {},
   getState: () => ({ kind: 'static' }),

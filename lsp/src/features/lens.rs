@@ -174,7 +174,7 @@ fn size(program: &ir::Program) -> String {
 /// What is known about a program, which has this name and range; none if it is neither wrong nor checked.
 fn verdict(known: &Known, name: &str, range: lsp_types::Range) -> Option<String> {
     match known.verdicts.get(name) {
-        Some(Verdict::Proved) => Some("proved".to_owned()),
+        Some(Verdict::Proved(_)) => Some("proved".to_owned()),
         Some(Verdict::Open) => Some("not fully checked".to_owned()),
         Some(Verdict::Wrong(errors)) => Some(counted(*errors, "error")),
         None => {

@@ -49,6 +49,8 @@ pub(super) struct Abilities {
     pub(super) refreshes: Refreshes,
     /// The commands of lenses that it can run.
     pub(super) lens_commands: LensCommands,
+    /// Whether it is told what is known about programs.
+    pub(super) verdicts: bool,
 }
 
 /// Where a client shows Markdown.
@@ -86,6 +88,7 @@ impl Abilities {
             versions: can(sent, "/workspace/workspaceEdit/documentChanges"),
             progress: can(sent, "/window/workDoneProgress"),
             refreshes: Refreshes::of(sent),
+            verdicts: can(sent, "/experimental/verdicts"),
             lens_commands: LensCommands::new(|command| {
                 lists(sent, "/experimental/commands/commands", command)
             }),

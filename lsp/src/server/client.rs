@@ -2,7 +2,8 @@
 
 use super::capabilities::{Abilities, watching};
 use crate::publisher::{Notice, Notify, Progress, View};
-use lsp_types::notification::Progress as ProgressNotice;
+use crate::verdict::FileVerdicts;
+use lsp_types::notification::{Notification, Progress as ProgressNotice};
 use lsp_types::request::WorkDoneProgressCreate;
 use lsp_types::{
     MessageType, NumberOrString, ProgressParams, ProgressParamsValue, WorkDoneProgress,
@@ -28,6 +29,11 @@ pub(super) fn notifier(client: Client, abilities: Abilities) -> Arc<Notify> {
                 Notice::Diagnostics(url, version, diagnostics) => {
                     client.publish_diagnostics(url, diagnostics, version).await;
                 }
+                Notice::Verdicts(verdicts) => {
+                    if abilities.verdicts {
+                        client.send_notification::<VerdictsNotice>(verdicts).await;
+                    }
+                }
                 Notice::Message(text) => client.show_message(MessageType::WARNING, text).await,
                 Notice::Progress(news) => drop(progress.send(news)),
                 // The response carries no information, and publications must not wait for it.
@@ -35,6 +41,14 @@ pub(super) fn notifier(client: Client, abilities: Abilities) -> Arc<Notify> {
             }
         })
     })
+}
+
+/// The notification about the programs of a file; it is not part of the protocol.
+enum VerdictsNotice {}
+
+impl Notification for VerdictsNotice {
+    type Params = FileVerdicts;
+    const METHOD: &'static str = "ccl/verdicts";
 }
 
 /// A message about settings, for users who may not have this server in mind.
