@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import json
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
+import tempfile
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -125,7 +129,8 @@ def build(
 
     Args:
         source: the ``.ccl`` file.
-        output: the plan's file; by default, the plan's name in the current folder.
+        output: the plan's file, in a folder that is made if it does not exist; by default, the plan's name in the current
+            folder.
         program: the program, if the file has several.
         define: its parameters; ``True`` and lists are converted to the language's syntax.
         option: its options.
@@ -133,7 +138,7 @@ def build(
         unproved: write the plan even if races, deadlocks or a wrong result were found.
 
     Raises:
-        CclError: if the program has an error; in that case, nothing is written.
+        CclError: if the program has an error, or the plan's folder cannot be made; in that case, nothing is written.
     """
     # Under a name that only this call uses, until it is known to come from this build.
     manifest = _manifest_path(source, output)
@@ -149,6 +154,13 @@ def build(
         arguments += ["--root", os.fspath(root)]
     if unproved:
         arguments.append("--unproved")
+    with _folder(manifest.parent):
+        return _built(source, output, arguments, manifest, unproved)
+
+
+def _built(
+    source: PathLike, output: Optional[PathLike], arguments: Sequence[str], manifest: Path, unproved: bool
+) -> Plan:
     try:
         status, reports, said = _run(arguments)
         if (status != _CLEAN and not unproved) or not manifest.exists():
@@ -161,20 +173,59 @@ def build(
     return Plan.of(entries[0], manifest.parent)
 
 
-def verify(*plans: PathLike, define: Optional[Mapping[str, Any]] = None) -> List[Report]:
+@contextlib.contextmanager
+def _folder(folder: Path) -> Iterator[None]:
+    """Makes a folder, and removes what it has made if what is done with it fails."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CclError(f"the folder {folder} cannot be made: {error}") from error
+    try:
+        yield
+    except BaseException:
+        for path in missing:
+            # Someone else may have written there meanwhile.
+            with contextlib.suppress(OSError):
+                path.rmdir()
+        raise
+
+
+def verify(*plans: Union[PathLike, Any], define: Optional[Mapping[str, Any]] = None) -> List[Report]:
     """Checks plans from any tool, and returns the findings; do not run a plan with errors.
 
     Args:
-        plans: their files.
+        plans: their files, or programs of MSCCL++'s Python DSL (``CollectiveProgram``), which stay as they are: their
+            ``to_json`` can be called afterwards.
         define: parameters of their collective that do not follow from the sizes of the buffers.
 
     Raises:
-        CclError: if a file cannot be read.
+        CclError: if a file cannot be read, or a program cannot become a plan.
     """
-    arguments = ["verify", *map(os.fspath, plans)]
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = ["verify", *(_plan_file(plan, at, Path(folder)) for at, plan in enumerate(plans))]
+        return _verified(arguments, define, folder)
+
+
+def _plan_file(plan: Union[PathLike, Any], at: int, folder: Path) -> str:
+    """The file of a plan; that of a program is written."""
+    if not hasattr(plan, "to_json"):
+        return os.fspath(plan)
+    # `to_json` changes the program, and would do so a second time (MSCCL++ 0.9).
+    try:
+        text = copy.deepcopy(plan).to_json()
+    except Exception as error:
+        raise CclError(f"the program {plan.name} cannot become a plan: {error}") from error
+    path = folder / str(at) / f"{Path(plan.name).name}.json"
+    path.parent.mkdir()
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def _verified(arguments: List[str], define: Optional[Mapping[str, Any]], folder: str) -> List[Report]:
     for name, value in (define or {}).items():
         arguments += ["-D", f"{name}={_literal(value)}"]
-    status, reports, said = _run(arguments)
+    status, reports, said = _run(arguments, without=folder)
     if status != _CLEAN and not (status == _FOUND and reports):
         raise _refused("the plans cannot be checked", reports, said)
     return reports
@@ -186,18 +237,26 @@ def _manifest_path(source: PathLike, output: Optional[PathLike]) -> Path:
     return folder / f".{Path(source).stem}.{uuid.uuid4().hex}.manifest.json"
 
 
-def _run(arguments: Sequence[str]) -> Tuple[int, List[Report], str]:
+def _run(arguments: Sequence[str], without: Optional[str] = None) -> Tuple[int, List[Report], str]:
+    """Runs the compiler; the name of the folder `without`, and of the ones in it, is left out of the reports."""
     command = [cclc(), *arguments, "--message-format", "json"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
     except OSError as error:
         raise CclError(f"{command[0]} cannot be run: {error}") from error
     reports, said = [], []
+    written = done.stderr if without is None else _without_folder(done.stderr, without)
     # Not `splitlines`, which also ends a line at characters that texts of reports may contain.
-    for line in done.stderr.rstrip("\n").split("\n"):
+    for line in written.rstrip("\n").split("\n"):
         (reports if line.startswith("{") else said).append(line)
     silent = f"{command[0]} ended with status {done.returncode} and said nothing"
     return done.returncode, [_report(json.loads(line)) for line in reports], "\n".join(said) or silent
+
+
+def _without_folder(text: str, folder: str) -> str:
+    """A text of JSON without the name of a folder and of the numbered folders in it."""
+    start, end = (re.escape(json.dumps(part)[1:-1]) for part in (folder + os.sep, os.sep))
+    return re.sub(f"{start}[0-9]+{end}", "", text)
 
 
 def _report(data: Mapping[str, Any]) -> Report:

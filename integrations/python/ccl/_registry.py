@@ -87,8 +87,9 @@ def register(manifest: PathLike, rank: int, *, unproved: bool = False, only_sums
     Raises:
         CclError: if a plan is not proved, or could be chosen for a request that it does not carry out right; if another plan
             has its name, or fits the same requests. In that case, nothing is registered.
-        ImportError: if MSCCL++ is not installed.
+        ImportError: if MSCCL++ is not installed, or has no selectors.
     """
+    mscclpp = _mscclpp()
     plans = load(manifest)
     _refuse_unfit(plans, str(manifest), unproved, only_sums)
     known = dict(_process.plans)
@@ -101,9 +102,6 @@ def register(manifest: PathLike, rank: int, *, unproved: bool = False, only_sums
             stacklevel=2,
         )
 
-    import mscclpp
-    import mscclpp.ext
-
     builder = mscclpp.ext.AlgorithmCollectionBuilder()
     selector = _process.selector or Selector(mscclpp)
     algorithms = [selector.algorithm(plan, rank) for plan in plans]
@@ -115,6 +113,24 @@ def register(manifest: PathLike, rank: int, *, unproved: bool = False, only_sums
         builder.set_algorithm_selector(select)
         _process.builder = weakref.ref(builder)
     return algorithms
+
+
+def _mscclpp() -> Any:
+    """MSCCL++'s Python package."""
+    try:
+        import mscclpp
+    except ImportError as error:
+        raise ImportError(
+            f"`ccl.register` gives plans to MSCCL++, whose Python package cannot be imported here ({error}): install it as its"
+            " documentation says, https://microsoft.github.io/mscclpp; `ccl.build` and `ccl.verify` work without it"
+        ) from error
+    try:
+        import mscclpp.ext
+    except ImportError as error:
+        raise ImportError(
+            f"this version of MSCCL++ has no `mscclpp.ext` ({error}), which selects algorithms: `ccl.register` needs MSCCL++ 0.9"
+        ) from error
+    return mscclpp
 
 
 def select(algorithms: Any, request: Any) -> Optional[Any]:

@@ -23,6 +23,21 @@ EVERY_RANK = -1
 
 
 @dataclasses.dataclass
+class CollectiveProgram:
+    """A program of the Python DSL, as far as it becomes a plan."""
+
+    name: str
+    plan: dict
+
+    def to_json(self):
+        """The plan. As in MSCCL++, this changes the program, so that a second call gives another plan."""
+        text = json.dumps(self.plan)
+        for gpu in self.plan["gpus"]:
+            gpu["threadblocks"] *= 2
+        return text
+
+
+@dataclasses.dataclass
 class ExecutionPlan:
     path: str
     rank: int

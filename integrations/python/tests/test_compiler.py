@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ccl
+from stand_in import CollectiveProgram
 
 
 def test_a_program_becomes_a_plan(folder):
@@ -55,6 +56,31 @@ def test_plans_are_verified(folder):
     assert [report.place for report in ccl.verify(folder / "empty.json")] == [str(folder / "empty.json")]
     with pytest.raises(ccl.CclError, match="nowhere.json"):
         ccl.verify("nowhere.json")
+
+
+def test_the_folder_of_a_plan_is_made(folder):
+    plan = ccl.build("gather.ccl", "new/plans/out.json")
+    assert plan.path == folder / "new/plans/out.json" and plan.path.exists()
+    assert (folder / "new/plans/out.manifest.json").exists()
+    with pytest.raises(ccl.CclError, match="error"):
+        ccl.build("racy.ccl", "other/plans/out.json")
+    assert not (folder / "other").exists()
+    with pytest.raises(ccl.CclError, match="gather.ccl/plans cannot be made"):
+        ccl.build("gather.ccl", "gather.ccl/plans/out.json")
+
+
+def test_a_program_in_python_is_verified(folder):
+    good, bad = ccl.build("gather.ccl", "good.json"), ccl.build("racy.ccl", "bad.json", unproved=True)
+    program = CollectiveProgram("gather", json.loads(good.path.read_text()))
+    assert ccl.verify(program) == [] and ccl.verify(program, good.path) == []
+    assert json.loads(program.to_json()) == json.loads(good.path.read_text())
+    found = ccl.verify(CollectiveProgram("racy", json.loads(bad.path.read_text())))
+    assert found and all(report.place.startswith("racy.json: rank ") for report in found)
+
+
+def test_a_program_in_python_that_cannot_become_a_plan(folder):
+    with pytest.raises(ccl.CclError, match="the program odd cannot become a plan: 'gpus'"):
+        ccl.verify(CollectiveProgram("odd", {}))
 
 
 def test_a_compiler_that_is_not_there(folder, monkeypatch):

@@ -42,6 +42,16 @@ def test_a_plan_is_registered_once(folder, mscclpp):
     assert len(first) == 2 and all(a is b for a, b in zip(first, again))
 
 
+def test_without_mscclpp_the_error_says_what_is_missing(folder, monkeypatch):
+    ccl.build("gather.ccl", "p.json")
+    monkeypatch.setitem(sys.modules, "mscclpp", None)
+    with pytest.raises(ImportError, match="whose Python package cannot be imported here .*`ccl.verify` work without it"):
+        ccl.register("p.manifest.json", 0)
+    monkeypatch.setitem(sys.modules, "mscclpp", types.ModuleType("mscclpp"))
+    with pytest.raises(ImportError, match="needs MSCCL"):
+        ccl.register("p.manifest.json", 0)
+
+
 def test_another_plan_of_a_name_is_refused(folder, mscclpp):
     ccl.build("gather.ccl", "p.json")
     ccl.register("p.manifest.json", 0)
