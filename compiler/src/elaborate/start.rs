@@ -287,7 +287,17 @@ fn bad_nodes(span: Span, ranks: i64, width: i64) -> Diagnostic {
         span,
         format!("{ranks} ranks cannot be split into nodes of {width}: `ranks_per_node` must divide `ranks`"),
     )
-    .help("set it with `-D ranks_per_node=..`")
+    .help(format!("set it with `-D ranks_per_node=..` to one of {}", list_divisors(ranks)))
+    .help(
+        "for nodes of different sizes, leave out `ranks_per_node`, and find each rank's node in a list of sizes: \
+         `cclc explain E0314`",
+    )
+}
+
+/// The divisors of a number, the largest first: "8, 4, 2, 1".
+fn list_divisors(number: i64) -> String {
+    let divisors = (1..=number).rev().filter(|width| number % width == 0);
+    divisors.map(|width| width.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 fn bad_domains(span: Span, width: i64, reach: i64) -> Diagnostic {
