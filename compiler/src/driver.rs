@@ -6,6 +6,7 @@
 mod contract;
 mod decompile;
 mod diff;
+mod doubled;
 mod early;
 mod goal;
 mod idle;
@@ -232,6 +233,11 @@ fn passed(
         let subject = swap::Subject { unit, program, settings, interrupt };
         let found = in_place::told(&subject, &elaborated, found);
         let found = swap::told(&subject, &elaborated, found);
+        let found = if is_plan {
+            found
+        } else {
+            doubled::offer_double_scratch(&elaborated, found, interrupt)
+        };
         let is_refused = is_plan && proof == Proof::Needed;
         diagnostics.extend(if is_refused { caused(&elaborated, found) } else { found });
     }
