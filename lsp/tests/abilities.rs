@@ -150,3 +150,23 @@ fn lenses_are_sent_to_those_who_run_their_commands() {
         client.finish();
     }
 }
+
+#[test]
+fn verdicts_are_sent_to_those_who_show_them() {
+    let told = |client: &mut Client, version: i32| {
+        let about = |message: &Value| {
+            message["method"] == "ccl/verdicts" && message["params"]["version"] == version
+        };
+        client.wait(about)["params"].clone()
+    };
+    let mut client = Client::new(None, json!({"experimental": {"verdicts": true}}));
+    client.open(URI, TEXT);
+    let verdicts = told(&mut client, 1);
+    assert_eq!((&verdicts["uri"], &verdicts["errors"]), (&json!(URI), &json!(1)));
+    client.replace(URI, 2, &TEXT.replace("mme", "mem"));
+    let verdicts = told(&mut client, 2);
+    assert_eq!(verdicts["errors"], 0);
+    assert_eq!(verdicts["programs"], json!([{"name": "gather", "verdict": "proved", "ranks": 4}]));
+    client.settled_silently();
+    client.finish();
+}

@@ -105,3 +105,17 @@ test('the parameters of a program are found, with and without types', async () =
   assert.deepEqual(parameterNames(text, 1), ['ranks', 'k', 'table', 'last']);
   assert.deepEqual(parameterNames(['program q() { f(a, b); }'], 0), []);
 });
+
+test('a file is as good as its worst program', async () => {
+  const { summarize } = await load('verdicts');
+  const file = (errors, ...programs) => summarize({ uri: 'a', version: 1, errors, programs });
+  const proved = (name, ranks) => ({ name, verdict: 'proved', ranks });
+  const open = { name: 'o', verdict: 'open', ranks: null };
+  assert.deepEqual(file(0, proved('a', 8)), { icon: 'check', text: 'proved for 8', details: ['a: proved for 8'] });
+  assert.equal(file(0, proved('a', 8), proved('b', 8)).text, 'proved for 8');
+  assert.equal(file(0, proved('a', 8), proved('b', 4)).text, '2 programs proved');
+  assert.deepEqual([file(0, proved('a', 8), open).icon, file(0, proved('a', 8), open).text], ['question', 'not fully checked']);
+  assert.deepEqual([file(2, proved('a', 8)).icon, file(2, proved('a', 8)).text], ['error', '2 errors']);
+  assert.equal(file(1).text, '1 error');
+  assert.deepEqual([file(0).icon, file(0).text], ['circle-slash', 'no program']);
+});
