@@ -12,6 +12,7 @@ pub mod fault;
 pub mod foreign;
 pub mod format;
 mod habit;
+pub mod imports;
 pub mod lookahead;
 pub mod parse;
 pub mod placement;
@@ -94,8 +95,13 @@ pub fn parse_option(file: FileId, text: &str) -> (Option<ast::OptionSetting>, Ve
 
 /// Formats a text; if it has errors, returns the reports about them.
 pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
-    let (_, reports) = parse(FileId(0), text);
-    if reports.is_empty() { Ok(format::layout(text)) } else { Err(reports) }
+    format_to_width(text, format::WIDTH)
+}
+
+/// Formats a text for lines of a width; if it has errors, returns the reports about them.
+pub fn format_to_width(text: &str, width: usize) -> Result<String, Vec<Diagnostic>> {
+    let (file, reports) = parse(FileId(0), text);
+    if reports.is_empty() { Ok(format::layout(&file, text, width)) } else { Err(reports) }
 }
 
 /// The tokens of a text, with balanced brackets.

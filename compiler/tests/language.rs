@@ -80,6 +80,8 @@ fn every_example_is_accepted() {
 #[test]
 fn every_algorithm_among_the_examples_is_right_at_many_numbers_of_ranks() {
     let own_sizes = ["custom_collectives"];
+    // Each of its three dimensions has at least two ranks.
+    let no_odd_nodes = ["halo_exchange"];
     let folders = ["../examples", "../examples/algorithms", "../examples/systems"];
     for file in folders.iter().flat_map(|folder| ccl_files(&manifest(folder))) {
         if own_sizes.iter().any(|name| file.ends_with(format!("{name}.ccl"))) {
@@ -91,7 +93,8 @@ fn every_algorithm_among_the_examples_is_right_at_many_numbers_of_ranks() {
                 true => vec![("2", "4,6,8,10"), ("3", "6,9"), ("4", "8,16"), ("8", "16,24")],
                 false => vec![("", "2,3,4,5,6,7,8,9,12,16")],
             };
-            for (width, ranks) in sizes {
+            let is_odd = |width| width == "3" && no_odd_nodes.contains(&program.name.as_str());
+            for (width, ranks) in sizes.into_iter().filter(|(width, _)| !is_odd(*width)) {
                 let mut arguments = vec![format!("ranks={ranks}")];
                 arguments.extend(program.nodes.then(|| format!("ranks_per_node={width}")));
                 arguments.extend(program.domains.then(|| "domains=1,2,3".to_owned()));
@@ -123,7 +126,7 @@ fn packets_of_two_calls_need_two_halves_of_scratch() {
     }
 }
 
-/// A program, according to its first line.
+/// A program, according to its head.
 struct Program {
     name: String,
     nodes: bool,
@@ -131,11 +134,12 @@ struct Program {
     in_place: bool,
 }
 
-/// The programs of a file, found by their first lines.
+/// The programs of a file, found by their heads: what is before their bodies.
 fn programs(text: &str) -> Vec<Program> {
-    text.lines()
-        .filter_map(|line| line.strip_prefix("program "))
-        .map(|head| Program {
+    text.split("\nprogram ")
+        .skip(1)
+        .filter_map(|program| program.split_once(") {"))
+        .map(|(head, _)| Program {
             name: head.split('(').next().unwrap().trim().to_owned(),
             nodes: head.contains("ranks_per_node"),
             domains: head.contains("domains: int"),

@@ -30,7 +30,7 @@ use files::{all_ccl_files, manifest};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tree::without_spans;
+use tree::declarations;
 
 /// The most operations to which a broken text is elaborated.
 const MAX_OPERATIONS: u64 = 20_000;
@@ -73,7 +73,7 @@ fn formatting_keeps_the_tree_and_the_comments() {
             .unwrap_or_else(|reports| panic!("{}: {reports:?}", text.name));
         let (after, reports) = syntax::parse(FileId(0), &new);
         assert!(!driver::has_errors(&reports), "{}: {reports:?}\n{new}", text.name);
-        assert_eq!(without_spans(&before), without_spans(&after), "{}", text.name);
+        assert_eq!(declarations(&before), declarations(&after), "{}", text.name);
         assert_eq!(comments(&text.text), comments(&new), "{}", text.name);
         assert_eq!(syntax::format(&new).as_ref(), Ok(&new), "{}: formatted twice", text.name);
         formatted += 1;

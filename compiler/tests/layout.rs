@@ -8,7 +8,8 @@ mod files;
 mod tree;
 
 use compiler::source::FileId;
-use compiler::syntax::{format, parse, token};
+use compiler::syntax::format::WIDTH;
+use compiler::syntax::{format, format_to_width, parse, token};
 use fastrand::Rng;
 use files::{all_ccl_files, manifest};
 use std::fs;
@@ -16,11 +17,11 @@ use std::fs;
 const TEXTS: &[&str] =
     &[include_str!("texts/every_production.ccl"), include_str!("texts/tree.ccl")];
 
-/// The tree of a text without its spans.
-fn tree(text: &str) -> String {
+/// The declarations of a text.
+fn tree(text: &str) -> Vec<String> {
     let (tree, reports) = parse(FileId(0), text);
     assert_eq!(reports, [], "{text}");
-    tree::without_spans(&tree)
+    tree::declarations(&tree)
 }
 
 fn comments(text: &str) -> Vec<String> {
@@ -29,10 +30,52 @@ fn comments(text: &str) -> Vec<String> {
 }
 
 fn check(text: &str) {
-    let once = format(text).unwrap();
+    check_at(text, WIDTH);
+}
+
+/// Checks what holds for every text, formatted for lines of a width.
+fn check_at(text: &str, width: usize) {
+    let once = format_to_width(text, width).unwrap();
     assert_eq!(tree(&once), tree(text), "{text}");
-    assert_eq!(comments(&once), comments(text));
-    assert_eq!(format(&once).unwrap(), once, "it changed its mind");
+    assert_eq!(comments(&once), comments(text), "{text}");
+    assert_eq!(format_to_width(&once, width).unwrap(), once, "it changed its mind at {width}");
+    for line in once.lines().filter(|line| is_breakable(line)) {
+        assert!(code_width(line) <= width, "{width}: {line}\n{once}");
+    }
+}
+
+/// The columns of a line without the comment at its end.
+fn code_width(line: &str) -> usize {
+    let code = token::tokens(FileId(0), line).tokens;
+    let end = code.last().map_or(0, |last| last.span.end as usize);
+    line.get(..end).unwrap().chars().count()
+}
+
+/// Whether a line could go on in another one: at a space between two tokens. What closes a bracket keeps what follows it, and
+/// what opens one stays.
+fn is_breakable(line: &str) -> bool {
+    let code = token::tokens(FileId(0), line).tokens;
+    code.windows(2).any(|pair| {
+        let [before, after] = pair else { return false };
+        before.span.end < after.span.start && before.text != "}" && after.text != "{"
+    })
+}
+
+/// The tokens of a text with other blanks, line ends and comments between them.
+fn mangled(text: &str, random: &mut Rng) -> String {
+    let mut mangled = String::new();
+    for token in token::tokens(FileId(0), text).tokens {
+        mangled += token.text;
+        mangled += match random.usize(..12) {
+            _ if token.text.starts_with("//") => "\n",
+            0 => "\n",
+            1 => "\n\n\n\t",
+            2 => " // a comment\n",
+            3 => "\n   // another\n",
+            _ => " ",
+        };
+    }
+    mangled
 }
 
 #[test]
@@ -50,8 +93,10 @@ fn lines_end_with_carriage_returns_too() {
             let other = text.replace('\n', end);
             assert_eq!(comments(&other), comments(text), "{end:?}");
             assert_eq!(tree(&other), tree(text), "{end:?}");
-            assert_eq!(format(&other).unwrap(), *text, "{end:?}");
         }
+        let pairs = text.replace('\n', "\r\n");
+        assert_eq!(format(&pairs).unwrap(), pairs, "pairs stay");
+        assert_eq!(format(&text.replace('\n', "\r")).unwrap(), *text, "single ones do not");
     }
 }
 
@@ -71,21 +116,49 @@ fn the_library_and_the_examples_are_formatted() {
 fn any_layout_of_the_same_tokens_means_the_same() {
     let mut random = Rng::with_seed(1);
     for round in 0..60 {
-        let text = TEXTS[round % TEXTS.len()];
-        let mut mangled = String::new();
-        for token in token::tokens(FileId(0), text).tokens {
-            mangled += token.text;
-            mangled += match random.usize(..12) {
-                _ if token.text.starts_with("//") => "\n",
-                0 => "\n",
-                1 => "\n\n\n\t",
-                2 => " // a comment\n",
-                3 => "\n   // another\n",
-                _ => " ",
-            };
-        }
-        check(&mangled);
+        check(&mangled(TEXTS[round % TEXTS.len()], &mut random));
     }
+}
+
+#[test]
+fn lines_of_any_width_mean_the_same() {
+    let folders = ["../stdlib/ccl", "../examples", "tests/texts"];
+    let files: Vec<_> =
+        folders.iter().flat_map(|folder| all_ccl_files(&manifest(folder))).collect();
+    let mut random = Rng::with_seed(2);
+    for path in files {
+        let text = fs::read_to_string(path).unwrap();
+        for width in [20, random.usize(20..120)] {
+            check_at(&text, width);
+            check_at(&mangled(&text, &mut random), width);
+        }
+    }
+}
+
+#[test]
+fn imports_are_sorted_between_blank_lines_and_comments() {
+    let before = "use std::b::{z, x as y, a};\nuse std::a::c;\nuse \"f.ccl\"::g;\n\nuse std::a::b;\n\
+                  // Why.\nuse std::a::a;\nuse std::a::d; // Because.\nuse std::a::c;\n";
+    let after = "use \"f.ccl\"::g;\nuse std::a::c;\nuse std::b::{a, x as y, z};\n\nuse std::a::b;\n\
+                 // Why.\nuse std::a::a;\nuse std::a::d;  // Because.\nuse std::a::c;\n";
+    assert_eq!(format(before).unwrap(), after);
+    check(before);
+}
+
+#[test]
+fn a_list_whose_lines_are_its_own_keeps_them() {
+    let kept = [
+        "let a = [\n    1, 2,\n    3, 4,\n];\n",
+        "proc f(\n    a: int,\n    b: int\n) {\n    g(\n        1,\n        2\n    );\n}\n",
+        "let a = if true {\n    1\n} else {\n    2\n};\n",
+    ];
+    for text in kept {
+        assert_eq!(format(text).unwrap(), text);
+    }
+    assert_eq!(
+        format("let a = [1,\n    2];\nlet b =\n    1;\n").unwrap(),
+        "let a = [1, 2];\nlet b = 1;\n"
+    );
 }
 
 #[test]

@@ -9,7 +9,9 @@ mod gather;
 
 use client::{Client, RUNNING, accepting_edits};
 use gather::{GATHER, raced};
+use lsp_types::TextEdit;
 use serde_json::{Value, json};
+use server::text::{Encoding, Lines};
 use std::sync::atomic::Ordering;
 
 const URI: &str = "untitled:Untitled-1";
@@ -375,6 +377,40 @@ fn a_text_is_formatted_without_moving_what_stays() {
     assert_eq!(edits.as_array().unwrap().len(), 3);
     assert!(edits.as_array().unwrap().iter().all(|edit| edit["newText"] == " "));
     client.finish();
+}
+
+/// Imports are moved only where the whole file is formatted.
+#[test]
+fn formatting_a_file_sorts_its_imports() {
+    const UNSORTED: &str =
+        "use std::patterns::{meet,handshake};\r\nuse std::math::log2;\r\n\r\nlet  x = 1;\r\n";
+    const SORTED: &str =
+        "use std::math::log2;\r\nuse std::patterns::{handshake, meet};\r\n\r\nlet x = 1;\r\n";
+    let mut client = Client::new(None, json!({}));
+    client.open(URI, UNSORTED);
+    let options = json!({"tabSize": 4, "insertSpaces": true});
+    let whole = json!({"textDocument": {"uri": URI}, "options": options});
+    let edits = client.request("textDocument/formatting", whole);
+    assert_eq!(edited(UNSORTED, &edits), SORTED);
+    let range = json!({"start": {"line": 0, "character": 0}, "end": {"line": 4, "character": 0}});
+    let part = json!({"textDocument": {"uri": URI}, "options": options, "range": range});
+    let edits = client.request("textDocument/rangeFormatting", part);
+    assert_eq!(edited(UNSORTED, &edits), UNSORTED.replace("let  x", "let x"));
+    client.settled_silently();
+    client.finish();
+}
+
+/// A text after edits that are sorted by their places.
+fn edited(text: &str, edits: &Value) -> String {
+    let lines = Lines::new(text.into(), Encoding::Utf16);
+    let mut edited = text.to_owned();
+    let mut edits: Vec<TextEdit> = serde_json::from_value(edits.clone()).unwrap();
+    edits.sort_by_key(|edit| edit.range.start);
+    for edit in edits.iter().rev() {
+        let range = lines.offsets(edit.range);
+        edited.replace_range(range.start as usize..range.end as usize, &edit.new_text);
+    }
+    edited
 }
 
 /// `cclc fmt` formats such a file, too.

@@ -1,48 +1,53 @@
 //! The canonical layout of a text: what `cclc fmt` writes.
 //!
-//! In: a text without syntax errors. Out: the same tokens and comments, laid out anew. The rules:
+//! In: a text without syntax errors. Out: the same tokens and comments, laid out anew; only imports change their order.
+//! The rules:
 //!
-//! - Four spaces for each body in braces, and for each bracket or continued line within a statement.
+//! - Four spaces for each body in braces, and for each bracket or continued line within a statement; eight for a
+//!   continued line before a body.
 //! - One statement per line. A statement that its author wrote on one line, bodies included, stays on one line if it
 //!   fits in [`WIDTH`] columns.
-//! - Within a statement, lines break where its author broke them.
+//! - A statement without a body is on one line if it fits. Otherwise it is broken at its outermost places first; see
+//!   [`wrap`]. A bracket whose contents its author put on lines of their own keeps them there.
 //! - One space or none between tokens, depending on the tokens only; around `..` the author decides.
 //! - No more than one empty line in a row, none at the ends of a body, one after every declaration of several lines.
-//! - Lines end as the first one does: with `\r\n`, or else with `\n`.
-//! - Comments stay where they are. Comments after code keep their column and stay aligned with those of the lines
-//!   above and below, at least two spaces after the code.
+//! - Comments stay between the tokens where they are. Comments after code keep their column if the line keeps its code,
+//!   and stay aligned with those of the lines above and below, at least two spaces after the code.
+//! - Imports are sorted; see [`super::imports`].
+//! - Lines end with a carriage return and a line feed if the first one does, and with a line feed otherwise.
 
+mod lines;
+mod nodes;
 mod space;
+mod wrap;
 
+use super::ast::File;
 use super::balance::{Balanced, balance};
+use super::imports::{line_end, sort_imports};
 use super::token::{Kind, Token, tokens};
-use crate::source::{FileId, LINE_ENDS, line_ends};
+use crate::source::{FileId, line_ends};
+use lines::Lines;
+use wrap::Statement;
 
-/// The width that a statement on one line may have.
+/// The width of a line, unless it has nothing to break.
 pub const WIDTH: usize = 100;
 
-/// Formats a text, which must have no syntax errors.
+/// The columns by which a body, the contents of a bracket and a continued line are indented.
+const INDENT: usize = 4;
+
+/// Formats a text, which must have no syntax errors, for lines of a width. `file` is its tree.
 #[must_use]
-pub fn layout(text: &str) -> String {
-    let new = layout_lines(text);
-    if ends_lines_with_carriage_returns(text) { new.replace('\n', "\r\n") } else { new }
-}
-
-/// Whether the first line ends with `\r\n`. Then all do, or should.
-fn ends_lines_with_carriage_returns(text: &str) -> bool {
-    let first = text.find(LINE_ENDS).and_then(|end| text.get(end..));
-    first.is_some_and(|end| end.starts_with("\r\n"))
-}
-
-fn layout_lines(text: &str) -> String {
+pub fn layout(file: &File, text: &str, width: usize) -> String {
+    let sorted = sort_imports(file, text);
+    let text = sorted.as_str();
     let cut = tokens(FileId(0), text);
     let Balanced { tokens, bodies, .. } = balance(&cut.tokens, false);
     let mut pieces = space::pieces(&tokens, &bodies);
     pieces.extend(cut.comments.iter().map(|comment| Piece::comment(*comment)));
     pieces.sort_by_key(|piece| piece.token.span.start);
-    let mut printer = Printer { text, lines: Vec::new(), blank: false };
-    printer.statements(&pieces, 0);
-    render(&printer.lines)
+    let mut printer = Printer { text, lines: Lines::new(text, width), blank: false };
+    printer.print_statements(&pieces, 0);
+    printer.lines.render(line_end(text))
 }
 
 /// A token or comment, and how it is printed.
@@ -63,157 +68,82 @@ impl<'t> Piece<'t> {
     fn is_comment(&self) -> bool {
         self.token.kind == Kind::Comment
     }
-}
 
-/// A line of the new text.
-#[derive(Clone, Debug, Default)]
-struct Line {
-    indent: usize,
-    code: String,
-    /// A comment after the code, and its column in the old text.
-    comment: Option<(String, usize)>,
-    /// Whether the code was on another line before, so that the column of its comment means nothing.
-    moved: bool,
-}
-
-impl Line {
-    /// Whether more code can follow.
-    fn is_open(&self) -> bool {
-        self.comment.is_none() && !self.code.starts_with("//")
+    fn is_kind(&self, kind: Kind) -> bool {
+        self.token.kind == kind
     }
 }
 
 struct Printer<'t> {
     text: &'t str,
-    lines: Vec<Line>,
+    lines: Lines<'t>,
     /// Whether an empty line must come before the next one.
     blank: bool,
 }
 
 impl<'t> Printer<'t> {
     /// Prints the statements of a body, or of the file.
-    fn statements(&mut self, pieces: &[Piece<'t>], indent: usize) {
+    fn print_statements(&mut self, pieces: &[Piece<'t>], indent: usize) {
         let mut rest = pieces;
         let mut is_first = true;
         while let Some(piece) = rest.first() {
             if piece.is_comment() && !piece.token.first && !self.lines.is_empty() {
-                self.trail(piece);
+                self.lines.put_comment(piece);
                 rest = rest.get(1..).unwrap_or_default();
                 continue;
             }
-            self.blank = !is_first && (self.blank || self.follows_blank(piece));
+            if !is_first && (self.blank || self.follows_blank(piece)) {
+                self.lines.leave_blank();
+            }
             is_first = false;
             let length = statement_length(rest);
             let (statement, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
-            let lines = self.lines.len();
-            self.statement(statement, indent);
-            self.note_moved(lines, piece);
-            self.blank = indent == 0 && self.lines.len() > lines + 1 && ends_body(statement);
+            let before = self.lines.count();
+            self.print_statement(statement, indent);
+            let has_lines = self.lines.count() > before + 1;
+            self.blank = indent == 0 && has_lines && ends_body(statement);
             rest = after;
         }
         self.blank = false;
     }
 
-    /// Marks the first line of code from `from` on as moved if something else was before it on its line.
-    fn note_moved(&mut self, from: usize, first: &Piece<'t>) {
-        let begun = self.lines.iter_mut().skip(from).find(|line| !line.code.is_empty());
-        if let Some(line) = begun.filter(|_| !first.token.first) {
-            line.moved = true;
-            if let Some((_, column)) = &mut line.comment {
-                *column = 0;
-            }
-        }
-    }
-
     /// Prints a statement, a comment, a line of documentation or an attribute.
-    fn statement(&mut self, pieces: &[Piece<'t>], indent: usize) {
-        let fits = |line: &String| pieces.len() == 1 || indent + line.chars().count() <= WIDTH;
-        if let Some(line) = one_line(pieces).filter(fits) {
-            return self.start(indent, line);
+    fn print_statement(&mut self, pieces: &[Piece<'t>], indent: usize) {
+        self.lines.start(indent);
+        if let [piece] = pieces {
+            return self.lines.put(piece, indent);
         }
-        self.start(indent, String::new());
-        let mut depth = 0;
+        let body = pieces.iter().position(|piece| piece.opens_body);
+        let in_bodies = pieces.get(body.unwrap_or(pieces.len())..).unwrap_or_default();
+        let is_inline = in_bodies.iter().all(|p| !p.token.first || p.is_kind(Kind::Else));
+        let whole = Statement::new(pieces);
+        if is_inline && whole.fits(&self.lines) {
+            return whole.print(&mut self.lines, indent);
+        }
         let mut rest = pieces;
-        while let Some((piece, after)) = rest.split_first() {
+        while let Some(open) = rest.iter().position(|piece| piece.opens_body) {
+            let (head, after) = rest.split_at_checked(open).unwrap_or((rest, &[]));
+            Statement::new(head).print_head(&mut self.lines, indent);
+            let Some((brace, after)) = after.split_first() else { return };
+            let (inside, closing) =
+                after.split_at_checked(body_length(after)).unwrap_or((after, &[]));
+            self.print_body(brace, inside, indent);
+            let Some((brace, after)) = closing.split_first() else { return };
+            self.lines.put(brace, indent);
+            let between = after.iter().take_while(|p| p.is_comment() || p.is_kind(Kind::Else));
+            let (between, after) = after.split_at_checked(between.count()).unwrap_or_default();
+            between.iter().for_each(|piece| self.lines.put(piece, indent));
             rest = after;
-            if piece.opens_body {
-                let length = body_length(after);
-                let (inside, closing) = after.split_at_checked(length).unwrap_or((after, &[]));
-                self.body(piece, inside, indent);
-                let moved = closing.first().is_some_and(|brace| !brace.token.first);
-                if let (true, false, Some(line)) = (moved, inside.is_empty(), self.lines.last_mut())
-                {
-                    line.moved = true;
-                }
-                rest = closing.get(1..).unwrap_or_default();
-                continue;
-            }
-            if piece.token.kind.is_closer() {
-                depth -= 1;
-            }
-            self.piece(piece, indent, depth);
-            if piece.token.kind.is_opener() {
-                depth += 1;
-            }
         }
+        Statement::new(rest).print(&mut self.lines, indent);
     }
 
-    /// Prints a body, with each statement on its own line.
-    fn body(&mut self, brace: &Piece<'t>, inside: &[Piece<'t>], indent: usize) {
-        self.append(brace, indent);
-        if let (true, Some(line)) = (inside.is_empty(), self.lines.last_mut()) {
-            return line.code.push('}');
-        }
-        self.statements(inside, indent + 4);
-        self.start(indent, "}".to_owned());
-    }
-
-    /// Prints a token or comment within a statement, `depth` brackets deep.
-    fn piece(&mut self, piece: &Piece<'t>, indent: usize, depth: i32) {
-        let is_new = self.lines.last().is_some_and(|line| line.code.is_empty());
-        let joins = piece.token.kind == Kind::Else;
-        if !piece.token.first || is_new || joins {
-            return if piece.is_comment() { self.trail(piece) } else { self.append(piece, indent) };
-        }
-        let depth = usize::try_from(depth).unwrap_or(0);
-        let levels = if piece.token.kind.is_closer() { depth } else { depth.max(1) };
-        self.start(indent + 4 * levels, piece.token.text.to_owned());
-    }
-
-    /// Begins a line.
-    fn start(&mut self, indent: usize, code: String) {
-        if std::mem::take(&mut self.blank) && !self.lines.is_empty() {
-            self.lines.push(Line::default());
-        }
-        self.lines.push(Line { indent, code, ..Line::default() });
-    }
-
-    /// Appends to the current line, unless a comment has ended it.
-    fn append(&mut self, piece: &Piece<'t>, indent: usize) {
-        match self.lines.last_mut() {
-            Some(line) if line.is_open() => {
-                let space = piece.space && !line.code.is_empty();
-                line.code.push_str(if space { " " } else { "" });
-                line.code.push_str(piece.token.text);
-            }
-            _ => self.start(indent, piece.token.text.to_owned()),
-        }
-    }
-
-    /// Puts a comment after the code of the last line.
-    fn trail(&mut self, piece: &Piece<'t>) {
-        let start = piece.token.span.start as usize;
-        let before = self.text.get(..start).unwrap_or("");
-        let line = before
-            .rfind(LINE_ENDS)
-            .map_or(before, |newline| before.get(newline + 1..).unwrap_or(""));
-        let column = line.chars().count();
-        match self.lines.last_mut() {
-            Some(line) if line.is_open() && !line.code.is_empty() => {
-                let column = if line.moved { 0 } else { column };
-                line.comment = Some((piece.token.text.to_owned(), column));
-            }
-            _ => self.start(piece.token.indent as usize, piece.token.text.to_owned()),
+    /// Prints a body up to its `}`, with each statement on its own line.
+    fn print_body(&mut self, brace: &Piece<'t>, inside: &[Piece<'t>], indent: usize) {
+        self.lines.put(brace, indent);
+        if !inside.is_empty() {
+            self.print_statements(inside, indent + INDENT);
+            self.lines.start(indent);
         }
     }
 
@@ -279,67 +209,4 @@ fn body_length(pieces: &[Piece<'_>]) -> usize {
 
 fn ends_body(pieces: &[Piece<'_>]) -> bool {
     pieces.last().is_some_and(|last| last.token.kind == Kind::RightBrace)
-}
-
-/// A statement as its author wrote it on one line; none if it has comments, or line breaks other than before `else`.
-fn one_line(pieces: &[Piece<'_>]) -> Option<String> {
-    let mut line = String::new();
-    for (i, piece) in pieces.iter().enumerate() {
-        let breaks = piece.token.first && piece.token.kind != Kind::Else;
-        if i > 0 && (breaks || piece.is_comment()) {
-            return None;
-        }
-        line.push_str(if i > 0 && piece.space { " " } else { "" });
-        line.push_str(piece.token.text);
-    }
-    Some(line)
-}
-
-/// The text of the lines. Comments that share a column keep sharing one.
-fn render(lines: &[Line]) -> String {
-    let mut out = String::new();
-    let mut rest = lines;
-    while let Some(line) = rest.first() {
-        let column = line.comment.as_ref().map(|(_, column)| *column);
-        let same = |line: &&Line| column.is_some() && line.comment.as_ref().map(|c| c.1) == column;
-        let run = rest.iter().take_while(same).count().max(1);
-        let (together, after) = rest.split_at_checked(run).unwrap_or((rest, &[]));
-        let width = |line: &Line| line.indent + line.code.chars().count() + 2;
-        let column = together.iter().map(width).max().unwrap_or(0).max(column.unwrap_or(0));
-        for line in together {
-            render_line(line, column, &mut out);
-        }
-        rest = after;
-    }
-    out
-}
-
-fn render_line(line: &Line, column: usize, out: &mut String) {
-    if !line.code.is_empty() {
-        out.extend(std::iter::repeat_n(' ', line.indent));
-        out.push_str(&line.code);
-    }
-    if let Some((comment, _)) = &line.comment {
-        let width = line.indent + line.code.chars().count();
-        out.extend(std::iter::repeat_n(' ', column.saturating_sub(width)));
-        out.push_str(comment);
-    }
-    out.push('\n');
-}
-
-#[cfg(test)]
-mod tests {
-    use super::layout;
-
-    #[test]
-    fn lines_end_as_the_first_one_does() {
-        let text = "let a  = 1; // One.\n\n\nlet b = 2;\n";
-        let new = "let a = 1; // One.\n\nlet b = 2;\n";
-        assert_eq!(layout(text), new);
-        assert_eq!(layout(&text.replace('\n', "\r")), new);
-        let (text, new) = (text.replace('\n', "\r\n"), new.replace('\n', "\r\n"));
-        assert_eq!(layout(&text), new);
-        assert_eq!(layout(&new), new);
-        assert_eq!(layout("let a = 1;"), "let a = 1;\n");
-    }
 }

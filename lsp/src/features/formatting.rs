@@ -1,7 +1,8 @@
 //! Formatting: what `cclc fmt` would write, as edits of the whitespace that differs.
 //!
 //! In: a file, and which part of it. Out: edits between tokens, so that the cursor and other positions in the text
-//! stay where they are. A text with syntax errors is not changed, except for the indentation of a new line.
+//! stay where they are. Imports that are not in order are moved only where the whole file is formatted, by one edit. A
+//! text with syntax errors is not changed, except for the indentation of a new line.
 
 use crate::analysis::Analysis;
 use compiler::source::FileId;
@@ -16,7 +17,8 @@ const INDENT: usize = 4;
 /// Formats a file.
 #[must_use]
 pub fn document(analysis: &Analysis<'_>) -> Option<Vec<TextEdit>> {
-    edits(analysis, 0..analysis.text().len() as u32)
+    let Changes { whitespace, imports } = Changes::find(analysis)?;
+    Some(converted(analysis, whitespace.into_iter().chain(imports)))
 }
 
 /// Formats the lines of a range.
@@ -42,38 +44,99 @@ pub fn typed(analysis: &Analysis<'_>, position: Position, text: &str) -> Option<
     }
 }
 
-/// The edits that touch a range.
+/// The edits of whitespace that touch a range.
 fn edits(analysis: &Analysis<'_>, range: Range<u32>) -> Option<Vec<TextEdit>> {
-    let old = analysis.text();
-    let new = syntax::format(old).ok()?;
-    let mut edits = Vec::new();
-    for (before, after) in gaps(old)?.into_iter().zip(gaps(&new)?) {
-        let (was, is) = (slice(old, &before), slice(&new, &after));
-        if was != is && range.start <= before.end && before.start <= range.end {
-            edits.push(TextEdit::new(analysis.lines.range(before), is.to_owned()));
-        }
-    }
-    Some(edits)
+    let Changes { whitespace, .. } = Changes::find(analysis)?;
+    let touches = |change: &Change| range.start <= change.old.end && change.old.start <= range.end;
+    Some(converted(analysis, whitespace.into_iter().filter(touches)))
 }
 
-/// The whitespace before each token and comment, and after the last one.
-fn gaps(text: &str) -> Option<Vec<Range<u32>>> {
-    let cut = tokens(FileId(0), text);
-    let mut pieces: Vec<Range<u32>> =
-        cut.tokens.iter().chain(&cut.comments).map(|t| t.span.start..t.span.end).collect();
-    pieces.sort_by_key(|piece| piece.start);
-    let mut gaps = Vec::with_capacity(pieces.len() + 1);
-    let mut end = 0;
-    for piece in pieces {
-        // The formatter removes trailing blanks of a comment.
-        let blanks = slice(text, &piece);
-        let blanks = blanks.len() - blanks.trim_end().len();
-        gaps.push(end..piece.start);
-        end = piece.end - blanks as u32;
+fn converted(analysis: &Analysis<'_>, changes: impl Iterator<Item = Change>) -> Vec<TextEdit> {
+    changes.map(|change| TextEdit::new(analysis.lines.range(change.old), change.new)).collect()
+}
+
+/// Text that is to be replaced.
+struct Change {
+    old: Range<u32>,
+    new: String,
+}
+
+/// What the formatter changes.
+struct Changes {
+    /// Between pieces that stay where they are.
+    whitespace: Vec<Change>,
+    /// From the first to the last import that moves.
+    imports: Option<Change>,
+}
+
+impl Changes {
+    fn find(analysis: &Analysis<'_>) -> Option<Changes> {
+        let old = analysis.text();
+        let new = syntax::format(old).ok()?;
+        let (before, after) = (Pieces::read(old)?, Pieces::read(&new)?);
+        let count = before.pieces.len();
+        if count != after.pieces.len() {
+            return None;
+        }
+        let moved = |i: &usize| before.text(*i) != after.text(*i);
+        let first = (0..count).find(moved);
+        let last = (0..count).rev().find(moved);
+        let imports = first.zip(last).map(|(first, last)| Change {
+            old: before.between(first, last),
+            new: slice(&new, &after.between(first, last)).to_owned(),
+        });
+        let stays = |gap: &usize| {
+            first.is_none_or(|first| *gap <= first) || last.is_some_and(|last| *gap > last)
+        };
+        let mut whitespace = Vec::new();
+        for gap in (0..=count).filter(stays) {
+            let (old, is) = (before.gap(gap), slice(&new, &after.gap(gap)));
+            if slice(before.source, &old) != is {
+                whitespace.push(Change { old, new: is.to_owned() });
+            }
+        }
+        Some(Changes { whitespace, imports })
     }
-    gaps.push(end..text.len() as u32);
-    let blank = |c: char| c.is_whitespace() || c == '\u{feff}';
-    gaps.iter().all(|gap| slice(text, gap).trim_matches(blank).is_empty()).then_some(gaps)
+}
+
+/// The tokens and comments of a text.
+struct Pieces<'t> {
+    source: &'t str,
+    pieces: Vec<Range<u32>>,
+}
+
+impl<'t> Pieces<'t> {
+    /// Reads a text; none if there is anything else in it.
+    fn read(source: &'t str) -> Option<Pieces<'t>> {
+        let cut = tokens(FileId(0), source);
+        let mut pieces: Vec<Range<u32>> =
+            cut.tokens.iter().chain(&cut.comments).map(|t| t.span.start..t.span.end).collect();
+        pieces.sort_by_key(|piece| piece.start);
+        for piece in &mut pieces {
+            // The formatter removes trailing blanks of a comment.
+            piece.end = piece.start + slice(source, piece).trim_end().len() as u32;
+        }
+        let found = Pieces { source, pieces };
+        let blank = |c: char| c.is_whitespace() || c == '\u{feff}';
+        let is_blank = |gap| slice(source, &found.gap(gap)).trim_matches(blank).is_empty();
+        (0..=found.pieces.len()).all(is_blank).then_some(found)
+    }
+
+    fn text(&self, piece: usize) -> Option<&'t str> {
+        self.pieces.get(piece).map(|piece| slice(self.source, piece))
+    }
+
+    /// The whitespace before a piece, or after the last one.
+    fn gap(&self, piece: usize) -> Range<u32> {
+        let before = piece.checked_sub(1).and_then(|before| self.pieces.get(before));
+        let start = before.map_or(0, |before| before.end);
+        start..self.pieces.get(piece).map_or(self.source.len() as u32, |piece| piece.start)
+    }
+
+    /// From one piece to another.
+    fn between(&self, first: usize, last: usize) -> Range<u32> {
+        self.gap(first).end..self.gap(last + 1).start
+    }
 }
 
 fn slice<'t>(text: &'t str, range: &Range<u32>) -> &'t str {
