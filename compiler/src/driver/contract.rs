@@ -207,9 +207,12 @@ fn library() -> Unit {
     super::load(main, &mut sources, &mut |_| Err(String::new())).0
 }
 
-/// Whether the library has a collective of that name.
-pub(super) fn has(name: &str) -> bool {
-    find(&library(), name).is_some()
+/// Whether the library has a collective of that name, all of whose arguments follow from the sizes of buffers.
+pub(super) fn has_without_tables(name: &str) -> bool {
+    let unit = library();
+    let is_table = |parameter: &Parameter| matches!(parameter.ty, Type::List(_));
+    let found = find(&unit, name).map(|id| &unit.collectives[id]);
+    found.is_some_and(|collective| !collective.parameters.iter().any(is_table))
 }
 
 fn find(unit: &Unit, name: &str) -> Option<CollectiveId> {

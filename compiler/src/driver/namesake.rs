@@ -1,7 +1,8 @@
 //! Collectives that have the name of one of the library's and promise something else.
 //!
 //! In: a program whose collective its author has declared. Out: W0803, if the library has a collective of that name, and no
-//! arguments with which it promises the same for buffers of these sizes. MSCCL++ chooses plans by the names of collectives, and
+//! arguments with which it promises the same for buffers of these sizes. Those with tables of sizes are left out: sizes of
+//! buffers do not determine a table. MSCCL++ chooses plans by the names of collectives, and
 //! `cclc verify` takes a plan's promise from its name.
 
 use super::contract::{self, Known};
@@ -23,7 +24,7 @@ pub(super) fn check(
     interrupt: &Interrupt,
 ) -> Option<Diagnostic> {
     let is_own = !program.origins.is_library(Place::Source(collective.span));
-    if !is_own || !contract::has(&program.collective.name) {
+    if !is_own || !contract::has_without_tables(&program.collective.name) {
         return None;
     }
     let mut other = bare(program);
@@ -87,11 +88,11 @@ fn listed(promises: &[Promise]) -> Vec<(u32, Vec<(u32, u32)>)> {
 
 fn another(collective: &Collective, program: &ir::Program) -> Diagnostic {
     let name = &program.collective.name;
-    let message = format!("this `{name}` does not promise what an `{name}` is");
+    let message = format!("this `{name}` promises something else than the library's");
     Diagnostic::new(Code::W0803, collective.span, message)
         .label("MSCCL++ chooses plans by this name")
         .note(format!(
-            "a plan of it would be used wherever an `{name}` is asked for, and `cclc verify` cannot tell what it is"
+            "a plan of it would be used wherever `{name}` is asked for, and `cclc verify` cannot tell what it promises"
         ))
         .help(format!("give it a name of its own, or use the library's: `use std::collectives::{name};`"))
 }

@@ -11,8 +11,8 @@ use crate::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix};
 use crate::source::{SourceMap, Span};
 use crate::syntax::token::{self, Kind};
 
-/// The fixes of a race that are worth trying, those over the fewest channels first: after the loops and conditions around its first access, and before those
-/// around its second one, the outermost first. None of them has been tried.
+/// The fixes of a race that are worth trying: after the loops and conditions around its first access, and before those
+/// around its second one, the outermost first, and of these, those over few channels. None of them has been tried.
 pub(crate) fn around(sources: &SourceMap, report: &Diagnostic) -> Vec<Fix> {
     let across = matches!(report.code, Code::E0510 | Code::E0515);
     // A rank tells that it is done after the first access, or that it has begun before the second one.
@@ -26,7 +26,7 @@ pub(crate) fn around(sources: &SourceMap, report: &Diagnostic) -> Vec<Fix> {
     let statement = |event: &Event| Statement::new(sources, event.place?);
     let first = race.first.as_ref().and_then(|access| statement(&access.event));
     let second = statement(&race.second.event);
-    let (mut over_few, mut over_all) = (Vec::new(), Vec::new());
+    let mut exchanges = Vec::new();
     for (side, _) in tried.iter().filter(|(_, helps)| *helps) {
         let (beside, other) = match side {
             Side::After => (first.as_ref(), second.as_ref()),
@@ -35,14 +35,28 @@ pub(crate) fn around(sources: &SourceMap, report: &Diagnostic) -> Vec<Fix> {
         let via = [beside, other].into_iter().flatten().find_map(Statement::via);
         if let Some((beside, via)) = beside.zip(via) {
             let whole = families(beside, via).filter(|whole| whole != via);
-            for level in levels(beside, *side) {
-                over_few.push(level.exchange(via, across));
-                over_all.extend(whole.as_deref().map(|all| level.exchange(all, across)));
+            for (depth, level) in levels(beside, *side).into_iter().enumerate() {
+                let exchange = |channels: &str, is_over_all| TriedExchange {
+                    depth,
+                    is_over_all,
+                    fix: level.exchange(channels, across),
+                };
+                exchanges.push(exchange(via, false));
+                exchanges.extend(whole.as_deref().map(|all| exchange(all, true)));
             }
         }
     }
-    over_few.append(&mut over_all);
-    over_few
+    exchanges.sort_by_key(|one| (one.depth, one.is_over_all));
+    exchanges.into_iter().map(|one| one.fix).collect()
+}
+
+/// A fix, and what makes it better than others.
+struct TriedExchange {
+    /// How many loops and conditions it is in.
+    depth: usize,
+    /// Whether it is over all channels of a family, and not over those of a statement.
+    is_over_all: bool,
+    fix: Fix,
 }
 
 /// A place next to a loop or a condition.

@@ -81,8 +81,70 @@ function status() {
 seen('the server runs, and a sound program has no reports', async () => {
   await openFile(page, 'gather.ccl');
   await until('the status item', async () => (await page.$$('.statusbar-item[id*="ccl.status"] .codicon-check')).length === 1);
-  assert.match(await status(), /ccl/);
+  assert.match(await status(), /ccl: proved for 4/);
   assert.deepEqual(await decorated(page, 'squiggly-error'), []);
+});
+
+seen('the status item says how many errors the file in the editor has', async () => {
+  await openFile(page, 'race.ccl');
+  await until('the errors', async () => /ccl: 1 error/.test(await status()));
+  await openFile(page, 'gather.ccl');
+  await until('the proof', async () => /ccl: proved for 4/.test(await status()));
+});
+
+seen('programs are checked for the number of ranks that is chosen', async () => {
+  await openFile(page, 'gather.ccl');
+  await until('the proof', async () => /proved for 4/.test(await status()));
+  await page.click('.statusbar-item[id*="ccl.status"]');
+  await page.waitForSelector('.quick-input-list .monaco-list-row:has-text("number of ranks")');
+  await shoot(page, 'status');
+  await page.click('.quick-input-list .monaco-list-row:has-text("Choose the number of ranks")');
+  await page.waitForSelector('.quick-input-list .monaco-list-row[aria-label^="16"]');
+  await page.click('.quick-input-list .monaco-list-row[aria-label^="16"]');
+  try {
+    await until('the proof for 16', async () => /proved for 16/.test(await status()));
+  } finally {
+    rmSync(path.join(session.workspace, '.vscode'), { recursive: true, force: true });
+  }
+  await until('the proof for 4', async () => /proved for 4/.test(await status()));
+});
+
+seen('a program is checked for several numbers of ranks', async () => {
+  await openFile(page, 'gather.ccl');
+  await runCommand(page, 'ccl: Check for Several Numbers of Ranks');
+  await page.waitForSelector('.quick-input-widget input:visible');
+  await page.fill('.quick-input-widget input:visible', '2..=5');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('.notification-toast:has-text("Proved for ranks=2..=5.")');
+  await runCommand(page, 'Notifications: Clear All Notifications');
+});
+
+seen('what the compiler makes of programs and plans stands beside them', async () => {
+  const other = '.split-view-view:nth-child(2) .editor-group-container';
+  const shows = (text) => async () => (await lines(page, other)).some((line) => line.includes(text));
+  await openFile(page, 'gather.ccl');
+  await runCommand(page, 'ccl: Show CUDA Kernels');
+  await until('the kernels', shows('gather'));
+  await page.waitForSelector('.tab[data-resource-name="gather (kernels).cu"]');
+  await shoot(page, 'kernels');
+  await closeAll(page);
+  await openFile(page, 'gather.ccl');
+  await runCommand(page, 'ccl: Show Needless Synchronization');
+  await page.waitForSelector('.tab[data-resource-name="gather (needless).txt"]');
+  await closeAll(page);
+  await openFile(page, 'plan.json');
+  await runCommand(page, 'ccl: Show Plan as Program');
+  await until('the program', shows('program '));
+  await closeAll(page);
+  await openFile(page, 'plan.json');
+  await runCommand(page, 'ccl: List Execution Plan');
+  await until('the list', shows('collective'));
+  await closeAll(page);
+  await openFile(page, 'gather.ccl');
+  await runCommand(page, 'ccl: Compare With ...');
+  await page.waitForSelector('.quick-input-list .monaco-list-row[aria-label^="kernels.ccl"]');
+  await page.click('.quick-input-list .monaco-list-row[aria-label^="kernels.ccl"]');
+  await page.waitForSelector('.tab[data-resource-name="gather and kernels (compared).txt"]');
 });
 
 seen('what came with the extension is what runs', { skip: SERVER || process.platform !== 'linux' }, async () => {

@@ -6,6 +6,7 @@ use super::super::names;
 use super::super::nearest;
 use super::acts::Touch;
 use super::machine::{Conflict, Kind};
+use super::words::{OTHER_WAY, signal_first};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::witness::{Access, Cells, Finding, Race, Turn, Witness};
 use crate::ir;
@@ -118,7 +119,9 @@ fn heard_late(
         && nearest::writes_alone(graph, write, chunk);
     let pairs_tried = pairs.into_iter().filter(|(one, _)| !is_needed || *one == write);
     let found = pairs_tried.filter_map(late).min_by_key(|(_, same, _)| !same);
-    let Some((heard, same, one)) = found else { return report };
+    let Some((heard, same, one)) = found else {
+        return if is_needed { written_first(graph, report, write, read) } else { report };
+    };
     let block = nearest::block(graph, heard);
     if !same {
         return also(graph, report, heard, format!("only {block} waits for it"));
@@ -151,6 +154,22 @@ fn heard_late(
     } else {
         format!("let {block} wait for the other access before its own{before}")
     }];
+    report
+}
+
+/// Help for a read of what only one operation writes: there, not either of the two may come first.
+fn written_first(
+    graph: &EventGraph,
+    mut report: Diagnostic,
+    write: Moment,
+    read: Moment,
+) -> Diagnostic {
+    let (writer, reader) = (graph.rank(write.agent), graph.rank(read.agent));
+    for help in report.helps.iter_mut().filter(|help| help.ends_with(OTHER_WAY)) {
+        if writer != reader {
+            *help = signal_first(writer, reader);
+        }
+    }
     report
 }
 

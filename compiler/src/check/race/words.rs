@@ -23,6 +23,14 @@ pub(super) struct Words<'a> {
     own_relaxed: bool,
 }
 
+/// What help ends with where either of two accesses may come first.
+pub(super) const OTHER_WAY: &str = ", or the other way around";
+
+/// How a rank lets another one know that it is done.
+pub(super) fn signal_first(done: RankId, other: RankId) -> String {
+    format!("let rank {} signal when it is done, and rank {} wait for that first", done.0, other.0)
+}
+
 impl<'a> Words<'a> {
     /// For a program whose memory is looked at by this grain.
     pub(super) fn new(program: &'a Program, grain: Grain) -> Words<'a> {
@@ -99,10 +107,9 @@ impl<'a> Words<'a> {
         };
         match first.rank == second.rank {
             true => report.help(format!("{own}{}", self.handover(first, second))),
-            false => report.help(format!(
-                "{own}let rank {} signal when it is done, and rank {} wait for that first, or the other way around",
-                first.rank.0, second.rank.0
-            )),
+            false => {
+                report.help(format!("{own}{}{OTHER_WAY}", signal_first(first.rank, second.rank)))
+            }
         }
     }
 
@@ -120,10 +127,7 @@ impl<'a> Words<'a> {
         };
         match (self.block(first), self.block(second)) {
             (Some(_), Some(block)) => {
-                format!(
-                    "{done}, and block `{}` acquire it first, or the other way around",
-                    block.name
-                )
+                format!("{done}, and block `{}` acquire it first{OTHER_WAY}", block.name)
             }
             (None, Some(block)) => format!("{done}, and block `{}` acquire it first", block.name),
             (_, None) => format!("{done}, and the block that puts acquire it before it does"),
