@@ -21,6 +21,7 @@ library of Python 3.9 is needed, and Valgrind, without which ratios are left out
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import re
@@ -157,12 +158,19 @@ def checks(figures, cclc, long):
     if not shutil.which(costs.COUNTER[0]):
         print("NOT DONE: there is no valgrind, so checking over making is not compared")
         return
-    for row in table(PERFORMANCE, ["program", "file", "ranks", "making", "checking over making"]):
+
+    def measured(row):
         path, ranks = row["file"].strip("`"), int(number(row["ranks"]))
-        if ranks > SHORT and not long:
-            continue
         words = [cclc, "build", path, *parameters(path, ranks)]
-        made, total = (instructions([*words, *options]) for options in (rival.UNCHECKED, rival.CHECKED))
+        return [instructions([*words, *options]) for options in (rival.UNCHECKED, rival.CHECKED)]
+
+    rows = table(PERFORMANCE, ["program", "file", "ranks", "making", "checking over making"])
+    rows = [row for row in rows if long or number(row["ranks"]) <= SHORT]
+    # Instructions are the same whatever runs beside it.
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        found = list(workers.map(measured, rows))
+    for row, (made, total) in zip(rows, found):
+        path, ranks = row["file"].strip("`"), int(number(row["ranks"]))
         page, now = number(row["checking over making"]), (total - made) / made
         what = f"{path}, {ranks} ranks"
         figures.compare(f"{what}: checking over making", page, now, max(page * 1.25, page + 0.1))

@@ -48,7 +48,7 @@ using Arguments = ccl::Arguments<Program>;
 
 // `part`: block 0 of all ranks
 CCL_DEVICE void block_part(const Block &b) {
-#line 59 "std::patterns"
+#line 62 "std::patterns"
     b.signal_relaxed(ccl::list(b.after(1), b.before(1)));  // signal c[*] relaxed;  [b = 0]
     b.wait_relaxed(ccl::list(b.after(1), b.before(1)));  // wait c[*] relaxed;  [b = 0]
     for (uint32_t step = 0; step < 7; ++step) {

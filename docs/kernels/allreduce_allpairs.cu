@@ -47,7 +47,7 @@ using Arguments = ccl::Arguments<Program>;
 template <class K>
 CCL_DEVICE void block_main(const Block &b) {
     const uint32_t copy = b.block;
-#line 59 "std::patterns"
+#line 62 "std::patterns"
     b.signal_relaxed(b.peers(), copy);  // signal c[*] relaxed;
     b.wait_relaxed(b.peers(), copy);  // wait c[*] relaxed;
     b.sync();
@@ -57,7 +57,7 @@ CCL_DEVICE void block_main(const Block &b) {
             ccl::all(b.output(b.rank * 4 + copy), b.output(b.rank * 4 + copy, b.peers())),
             ccl::all(b.output(b.rank * 4 + copy), b.output(b.rank * 4 + copy, b.peers())));
     b.sync();
-#line 65 "std::patterns"
+#line 68 "std::patterns"
     b.signal(b.peers(), copy);  // signal c[*];
     b.wait(b.peers(), copy);  // wait c[*];
 }
