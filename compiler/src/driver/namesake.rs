@@ -10,21 +10,24 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::elaborate::contract::Open;
 use crate::interrupt::Interrupt;
 use crate::ir::{self, Promise};
-use crate::resolve::program::Collective;
-use crate::source::Place;
+use crate::resolve::program::{Collective, Implements, Unit};
+use crate::source::{Place, Span};
 use std::sync::Arc;
 
 /// Up to so many contributions, the promises of all ranks are compared; otherwise those of the first and the last rank.
 const MOST_COMPARED: u64 = 4_000_000;
 
-/// The warning, if it is due. `collective` is the declaration that the program implements.
+/// The warning, if it is due. `implements` is the statement by which the program names its collective.
 pub(super) fn check(
-    collective: &Collective,
+    unit: &Unit,
+    implements: &Implements,
     program: &ir::Program,
     interrupt: &Interrupt,
 ) -> Option<Diagnostic> {
+    let collective = &unit.collectives[implements.collective];
+    let is_accepted = unit.accepts(Code::W0803, Place::Source(implements.span));
     let is_own = !program.origins.is_library(Place::Source(collective.span));
-    if !is_own || !contract::has_without_tables(&program.collective.name) {
+    if !is_own || is_accepted || !contract::has_without_tables(&program.collective.name) {
         return None;
     }
     let mut other = bare(program);
@@ -32,7 +35,7 @@ pub(super) fn check(
     let is_same = open.is_ok_and(|open| {
         are_same(program, &other) || open.iter().any(|open| fits(program, open, interrupt))
     });
-    (!is_same).then(|| another(collective, program))
+    (!is_same).then(|| another(collective, implements.span))
 }
 
 /// Whether the library's collective promises the same with another value for a parameter that sizes leave open.
@@ -61,7 +64,11 @@ fn are_same(one: &ir::Program, other: &ir::Program) -> bool {
     let last = one.ranks.len().saturating_sub(1);
     ranks.enumerate().all(|(at, (one, other))| {
         let is_compared = all <= MOST_COMPARED || at == 0 || at == last;
-        !is_compared || promise_the_same(&one.promises, &other.promises) && one.begun == other.begun
+        // More may be promised, and anything where the library promises nothing.
+        let has_begun = |rank| one.begun.contains(rank);
+        !is_compared
+            || other.begun.iter().all(has_begun)
+                && (other.promises.is_empty() || promise_the_same(&one.promises, &other.promises))
     })
 }
 
@@ -86,11 +93,12 @@ fn listed(promises: &[Promise]) -> Vec<(u32, Vec<(u32, u32)>)> {
     listed
 }
 
-fn another(collective: &Collective, program: &ir::Program) -> Diagnostic {
-    let name = &program.collective.name;
+fn another(collective: &Collective, place: Span) -> Diagnostic {
+    let name = &collective.name;
     let message = format!("this `{name}` promises something else than the library's");
-    Diagnostic::new(Code::W0803, collective.span, message)
+    Diagnostic::new(Code::W0803, place, message)
         .label("MSCCL++ chooses plans by this name")
+        .and(collective.span, "declared here")
         .note(format!(
             "a plan of it would be used wherever `{name}` is asked for, and `cclc verify` cannot tell what it promises"
         ))

@@ -3,8 +3,8 @@
 //! In: a collective, the number of chunks of every rank's buffers, and arguments that are given or likely. Out: the
 //! first arguments with which the collective has exactly these sizes on every rank, with how input and output share
 //! memory and what is promised. A parameter called `ranks` is the number of ranks. Another number is tried with its
-//! default, with the number of chunks of each buffer, and with that number divided by the ranks, if that is whole; a
-//! rank is tried with its default and every rank; a list of numbers with the chunks of every rank's input, and of
+//! default, with the number of chunks of each buffer, with that number divided by the ranks, if that is whole, and with
+//! small distances between ranks; a rank is tried with its default and every rank; a list of numbers with the chunks of every rank's input, and of
 //! every rank's output. The number of tries is bounded.
 
 use super::eval::Shared;
@@ -84,6 +84,8 @@ const MOST_TRIES: usize = 1 << 16;
 const MOST_RANKS: usize = 1 << 21;
 /// With how many different numbers a parameter is tried at most.
 const MOST_VALUES: usize = 1 << 12;
+/// Up to which distance between ranks numbers are tried.
+const MOST_DISTANCES: usize = 16;
 /// How many other values are listed for an open parameter at most.
 const MOST_OTHERS: usize = 64;
 /// How many promises are evaluated for all ranks together at most; if there would be more, nothing is promised.
@@ -171,7 +173,12 @@ impl<'a> Solver<'_, 'a> {
         let number = |value: i64| Some(self.expr(ExprKind::Int(value), Type::Int));
         match &parameter.ty {
             Type::Int if parameter.name == "ranks" => vec![number(self.world.ranks)],
-            Type::Int => default.chain(self.counts().into_iter().map(number)).collect(),
+            Type::Int => {
+                // Distances between ranks, too, for a machine whose numbers are few.
+                let distances = (1..self.world.ranks).take(MOST_DISTANCES);
+                let counts: BTreeSet<i64> = self.counts().into_iter().chain(distances).collect();
+                default.chain(counts.into_iter().map(number)).collect()
+            }
             Type::Rank => {
                 default.chain((0..self.world.ranks).take(MOST_VALUES).map(number)).collect()
             }

@@ -370,7 +370,10 @@ fn bad_extent(span: Span, count: i64) -> Diagnostic {
 }
 
 fn peer_beyond(span: Span, peer: i64, ranks: i64) -> Diagnostic {
-    not_a_rank(span, peer, ranks).help("for a peer that only some ranks have, declare a family with a condition: `c[p in [rank + 1] if p < ranks] = memory(p)`")
+    let condition = if peer < 0 { "rank - 1] if p >= 0" } else { "rank + 1] if p < ranks" };
+    not_a_rank(span, peer, ranks).help(format!(
+        "for a peer that only some ranks have, declare a family with a condition: `c[p in [{condition}] = memory(p)`; for a ring, write `% ranks`"
+    ))
 }
 
 fn to_itself(span: Span) -> Diagnostic {

@@ -57,7 +57,7 @@ pub(super) fn join(context: &Context, a: &Transfer, b: &Transfer) -> Option<Tran
         Verb::Put => pairs(context, a, b).or_else(|| send(context, a, b)),
         Verb::PutPackets => pairs(context, a, b).or_else(|| send_packets(context, a, b)),
         Verb::Get | Verb::PutWithSignal => pairs(context, a, b),
-        Verb::PutWithSignalAndFlush if context.is_written_here_only(a) => pairs(context, a, b),
+        Verb::PutWithSignalAndFlush if context.may_be_flushed_together(a) => pairs(context, a, b),
         Verb::ReadPutPackets => fan_out(context, a, b).or_else(|| send_copy(context, a, b)),
         Verb::Reduce | Verb::ReducePackets => chain(context, a, b),
         Verb::CopyPackets => keep_packets(context, a, b),
@@ -295,8 +295,12 @@ impl Context<'_> {
         })
     }
 
-    /// Whether no other block writes what an operation reads.
-    fn is_written_here_only(&self, transfer: &Transfer) -> bool {
+    /// Whether the next put need not wait until this one is done, as far as that is known here: no other block writes what it
+    /// reads.
+    fn may_be_flushed_together(&self, transfer: &Transfer) -> bool {
+        if !self.program.options.fuse_flushed {
+            return false;
+        }
         let reads = memory::accesses(transfer).filter(|access| !access.write);
         reads.flat_map(|access| extents(self.program, self.here.rank, access)).all(|extent| {
             (extent.start..extent.end).all(|at| {
