@@ -248,18 +248,11 @@ fn passed(
         }
         return (None, diagnostics);
     }
-    let unfused = without_flushed_fusion(&elaborated);
-    let mut program = passed_through(passes, elaborated);
+    let program = passed_through(passes, elaborated);
     let mut any_size = false;
     if sound && proof != Proof::Skipped {
         let _checking = phase("check what is written", "");
-        let mut found = check::check_again(&program, &mut known, interrupt);
-        if has_errors(&found)
-            && let Some(unfused) = unfused
-        {
-            program = passed_through(passes, unfused);
-            found = check::check_again(&program, &mut known, interrupt);
-        }
+        let found = check::check_again(&program, &mut known, interrupt);
         any_size = known.any_size();
         let new: Vec<Diagnostic> =
             found.into_iter().filter(|report| !is_told(&diagnostics, report)).collect();
@@ -268,17 +261,6 @@ fn passed(
     }
     let kept = proof != Proof::Needed || !has_errors(&diagnostics);
     (kept.then_some(Passed { program, any_size }), diagnostics)
-}
-
-/// A program whose puts are not fused if they wait until they are done; none if it has no such puts to fuse.
-fn without_flushed_fusion(program: &ir::Program) -> Option<ir::Program> {
-    let is_flushed = |transfer: &ir::Transfer| transfer.verb == ir::Verb::PutWithSignalAndFlush;
-    let mut transfers = program.all_ops().filter_map(ir::Op::transfer);
-    (program.options.fuse && transfers.any(is_flushed)).then(|| {
-        let mut program = program.clone();
-        program.options.fuse_flushed = false;
-        program
-    })
 }
 
 fn elaborated(

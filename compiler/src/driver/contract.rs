@@ -408,7 +408,7 @@ mod tests {
         };
         assert_eq!(open("broadcast(ranks, root = 0)"), [("root".to_owned(), vec![1, 2, 3])]);
         assert_eq!(open("gather(ranks, root = 2)"), []);
-        assert_eq!(open("sendrecv(ranks, chunks = 8)"), [("stride".to_owned(), vec![2, 8])]);
+        assert_eq!(open("sendrecv(ranks, chunks = 8)"), [("stride".to_owned(), vec![2, 3, 8])]);
     }
 
     #[test]

@@ -59,9 +59,6 @@ pub struct Options {
     pub tags: Vec<(String, i64)>,
     /// Whether operations are fused.
     pub fuse: bool,
-    /// Whether puts are fused that wait until they are done. Then one no longer waits for the one before it, so this is not done
-    /// where a program relies on that. No author sets it.
-    pub fuse_flushed: bool,
     /// Whether synchronization inside blocks is inferred.
     pub auto_sync: bool,
     /// Whether blocks with more operations than the executor runs are continued in further blocks.
@@ -85,7 +82,6 @@ impl Default for Options {
             reuse_resources: false,
             tags: Vec::new(),
             fuse: true,
-            fuse_flushed: true,
             auto_sync: true,
             split_blocks: true,
         }

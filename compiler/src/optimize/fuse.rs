@@ -39,7 +39,7 @@ pub fn fuse(mut program: Program) -> Program {
     program.options.fuse = false;
     let known = Known {
         reads: transfer::ScratchReads::of(&program),
-        writers: transfer::Writers::of(&program),
+        flushed: transfer::FlushedPuts::of(&program),
         sharing: Sharing::of(&program),
         keeps_bits: program.ranks.iter().any(|rank| !rank.same.is_empty()),
     };
@@ -58,7 +58,7 @@ pub fn fuse(mut program: Program) -> Program {
 /// What fusion needs to know about the whole program.
 struct Known {
     reads: transfer::ScratchReads,
-    writers: transfer::Writers,
+    flushed: transfer::FlushedPuts,
     sharing: Sharing,
     /// Whether results must have the same bits on several ranks.
     keeps_bits: bool,
@@ -152,8 +152,8 @@ fn join(
         return put_and_signal(put, signal).map(Action::Transfer);
     }
     if let (Action::Transfer(a), Action::Transfer(b)) = (&first.action, &second.action) {
-        let Known { reads, writers, keeps_bits, .. } = known;
-        let context = transfer::Context { program, reads, writers, keeps_bits: *keeps_bits, here };
+        let Known { reads, flushed, keeps_bits, .. } = known;
+        let context = transfer::Context { program, reads, flushed, keeps_bits: *keeps_bits, here };
         return transfer::join(&context, a, b).map(Action::Transfer);
     }
     None

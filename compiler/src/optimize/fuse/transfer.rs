@@ -4,8 +4,9 @@
 //!   pairs (8 of a `get`; 8 over port channels, each with a channel of its own), destinations disjoint. The executor takes
 //!   the buffer of the first source for all, so the sources of `put` and `put_packets` must be in one buffer; it swaps the
 //!   offsets of a `get`, so these must be equal.
-//! - `put_with_signal_and_flush` waits until its source has been read, and whoever gets the signal of the second may rely on
-//!   that for the source of the first. So no other block may write that.
+//! - `put_with_signal_and_flush` waits until it is done, and whoever gets the signal of the second may rely on that for the
+//!   first. So no other block may write the source of the first, and each that accesses its destination must have waited
+//!   for its own signal before.
 //! - `read_put_packets` of one and the same source.
 //! - `d = a + b; d = d + c` becomes `d = a + b + c`, where the second reads `d` nowhere else. Both add local operands,
 //!   or both read from peers, or both read packets; both are the same reduction; at most 10 sources. Not where ranks must
@@ -18,13 +19,13 @@
 //! What one of the two writes, the other may read only element by element: the same cells, from the same start.
 
 use crate::check::limits::BUFFERS_OF_OPERATION;
-use crate::ir::memory::{self, Access, Extent};
+use crate::ir::memory::{self, Extent};
 use crate::ir::{
-    BlockId, Buffer, Channel, ChannelKind, Op, Operand, Program, RankId, Transfer, Verb, Where,
-    all_ops,
+    Action, BlockId, Buffer, Channel, ChannelId, ChannelKind, Op, Operand, Program, RankId,
+    Transfer, Verb, Where, all_ops,
 };
 use crate::optimize::operands::{self, Parts, Placed};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 /// What a decision needs to know in addition to the two operations.
@@ -35,8 +36,8 @@ pub(super) struct Context<'a> {
     pub(super) reads: &'a ScratchReads,
     /// Whether results must have the same bits on several ranks.
     pub(super) keeps_bits: bool,
-    /// Which block writes what operations read that wait until it has been read.
-    pub(super) writers: &'a Writers,
+    /// Who else accesses what flushed puts read and write.
+    pub(super) flushed: &'a FlushedPuts,
     /// Where both operations are.
     pub(super) here: BlockSite,
 }
@@ -295,18 +296,14 @@ impl Context<'_> {
         })
     }
 
-    /// Whether the next put need not wait until this one is done, as far as that is known here: no other block writes what it
-    /// reads.
+    /// Whether nobody relies on that the next put waits until this one is done: no other block writes what it reads, and each
+    /// that accesses what it writes has waited for its own signal before.
     fn may_be_flushed_together(&self, transfer: &Transfer) -> bool {
-        if !self.program.options.fuse_flushed {
-            return false;
-        }
-        let reads = memory::accesses(transfer).filter(|access| !access.write);
-        reads.flat_map(|access| extents(self.program, self.here.rank, access)).all(|extent| {
-            (extent.start..extent.end).all(|at| {
-                let cell = Cell { rank: extent.rank, buffer: extent.buffer, at };
-                let known = self.writers.0.get(&cell).copied();
-                known.is_none_or(|writers| writers == KnownWriters::One(self.here))
+        let here = KnownWriters::One(self.here);
+        memory::accesses(transfer).all(|access| {
+            chunks(self.program, self.here.rank, access.operand).all(|cell| match access.write {
+                true => !self.flushed.heard_otherwise.contains(&cell),
+                false => self.flushed.writers.get(&cell).is_none_or(|known| *known == here),
             })
         })
     }
@@ -325,10 +322,15 @@ impl Context<'_> {
     }
 }
 
-/// Which blocks write which cells, in chunks.
+/// Who else accesses what puts read and write that wait until they are done. Empty where there are no such puts.
 #[derive(Default)]
-pub(super) struct Writers(FxHashMap<Cell, KnownWriters>);
+pub(super) struct FlushedPuts {
+    writers: FxHashMap<Cell, KnownWriters>,
+    /// What such a put writes and another block accesses that has not waited for its signal before.
+    heard_otherwise: FxHashSet<Cell>,
+}
 
+/// A chunk of a rank's buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Cell {
     rank: RankId,
@@ -342,42 +344,85 @@ enum KnownWriters {
     Several,
 }
 
-impl Writers {
-    /// Collects them, where operations wait until what they put has been read.
-    pub(super) fn of(program: &Program) -> Writers {
-        let mut writers = Writers::default();
-        let mut transfers = program.all_ops().filter_map(Op::transfer);
-        if !transfers.any(|transfer| transfer.verb == Verb::PutWithSignalAndFlush) {
-            return writers;
+/// A put that waits until it is done: where it is, and the end of its channel where its signal arrives.
+#[derive(Clone, Copy)]
+struct FlushedPut {
+    from: BlockSite,
+    signal: Option<ChannelId>,
+}
+
+impl FlushedPuts {
+    pub(super) fn of(program: &Program) -> FlushedPuts {
+        let mut found = FlushedPuts::default();
+        let puts = flushed_puts(program);
+        if puts.is_empty() {
+            return found;
         }
         for (rank, here) in program.ranks.entries() {
             for (block, ops) in here.blocks.entries() {
-                let one = KnownWriters::One(BlockSite { rank, block });
-                let transfers = all_ops(&ops.ops).filter_map(Op::transfer);
-                for access in transfers.flat_map(memory::accesses).filter(|access| access.write) {
-                    for extent in extents(program, rank, access) {
-                        writers.add(extent, one);
+                let mut waited: FxHashSet<ChannelId> = FxHashSet::default();
+                for op in all_ops(&ops.ops) {
+                    if let Action::Wait(wait) = &op.action {
+                        waited.extend(wait.channels.iter().copied());
+                    }
+                    let site = BlockSite { rank, block };
+                    for access in op.transfer().into_iter().flat_map(memory::accesses) {
+                        for cell in chunks(program, rank, access.operand) {
+                            if access.write {
+                                found.add_writer(cell, site);
+                            }
+                            let mut puts = puts.get(&cell).into_iter().flatten();
+                            let is_unheard = |put: &FlushedPut| {
+                                put.from != site
+                                    && put.signal.is_none_or(|end| !waited.contains(&end))
+                            };
+                            if puts.any(is_unheard) {
+                                found.heard_otherwise.insert(cell);
+                            }
+                        }
                     }
                 }
             }
         }
-        writers
+        found
     }
 
-    fn add(&mut self, extent: Extent, one: KnownWriters) {
-        for at in extent.start..extent.end {
-            let cell = Cell { rank: extent.rank, buffer: extent.buffer, at };
-            let known = self.0.entry(cell).or_insert(one);
-            if *known != one {
-                *known = KnownWriters::Several;
-            }
+    fn add_writer(&mut self, cell: Cell, site: BlockSite) {
+        let one = KnownWriters::One(site);
+        let known = self.writers.entry(cell).or_insert(one);
+        if *known != one {
+            *known = KnownWriters::Several;
         }
     }
 }
 
-/// The cells of an access, in chunks, whether it is of packets or not.
-fn extents(program: &Program, rank: RankId, access: Access) -> impl Iterator<Item = Extent> {
-    memory::cells(&program.ranks, rank, access.operand, false)
+/// The puts that wait until they are done, by what they write.
+fn flushed_puts(program: &Program) -> FxHashMap<Cell, SmallVec<[FlushedPut; 1]>> {
+    let mut puts: FxHashMap<Cell, SmallVec<[FlushedPut; 1]>> = FxHashMap::default();
+    for (rank, here) in program.ranks.entries() {
+        for (block, ops) in here.blocks.entries() {
+            let transfers = all_ops(&ops.ops).filter_map(Op::transfer);
+            for transfer in transfers.filter(|one| one.verb == Verb::PutWithSignalAndFlush) {
+                for placed in operands::parts(transfer).destinations {
+                    let channel = placed.channel.and_then(|id| here.channels.lookup(id));
+                    let signal = channel.and_then(|channel| channel.partner);
+                    let put = FlushedPut { from: BlockSite { rank, block }, signal };
+                    for cell in chunks(program, rank, placed.operand) {
+                        puts.entry(cell).or_default().push(put);
+                    }
+                }
+            }
+        }
+    }
+    puts
+}
+
+/// The chunks of an operand, whether these are packets or not.
+fn chunks(program: &Program, rank: RankId, operand: Operand) -> impl Iterator<Item = Cell> {
+    memory::cells(&program.ranks, rank, operand, false).flat_map(|extent| {
+        let Extent { rank, buffer, .. } = extent;
+        (extent.start..extent.end).map(move |at| Cell { rank, buffer, at })
+    })
 }
 
 /// Which scratch is read, and how often: enough to know what is read once only.
