@@ -124,7 +124,7 @@ fn adds_up_lists(program: &ir::Program, origin: ir::OriginId) -> bool {
     let Some(transfer) = op.and_then(Op::transfer) else { return false };
     let mut places = transfer.sources.iter().map(|operand| (operand.buffer, operand.place));
     let mut seen = Vec::new();
-    let mut is_known = |place| {
+    let is_known = |place| {
         let known = seen.contains(&place);
         seen.push(place);
         known
@@ -132,7 +132,7 @@ fn adds_up_lists(program: &ir::Program, origin: ir::OriginId) -> bool {
     program.collective.place.is_some()
         && transfer.verb.reduces()
         && transfer.destinations.len() > 1
-        && places.any(|place| is_known(place))
+        && places.any(is_known)
 }
 
 fn sources(times: &[Times]) -> Vec<(u32, u32)> {

@@ -61,7 +61,7 @@ pub fn parts(ops: &[Op]) -> Result<Vec<usize>, Obstacle> {
         (count, since) = (count + more, since + more);
         if count > MOST {
             if cut == start || since > MOST {
-                return Err(obstacle(farthest, &ops[cut..], cut));
+                return Err(obstacle(farthest, ops.get(cut..).unwrap_or_default(), cut));
             }
             lengths.push(cut - start);
             (start, count) = (cut, since);
