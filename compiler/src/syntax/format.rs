@@ -8,7 +8,7 @@
 //! - One statement per line. A statement that its author wrote on one line, bodies included, stays on one line if it
 //!   fits in [`WIDTH`] columns.
 //! - A statement without a body is on one line if it fits. Otherwise it is broken at its outermost places first; see
-//!   [`wrap`]. A bracket whose contents its author put on lines of their own keeps them there.
+//!   `wrap`. A bracket whose contents its author put on lines of their own keeps them there.
 //! - One space or none between tokens, depending on the tokens only; around `..` the author decides.
 //! - No more than one empty line in a row, none at the ends of a body, one after every declaration of several lines.
 //! - Comments stay between the tokens where they are. Comments after code keep their column if the line keeps its code,
