@@ -35,7 +35,7 @@ export function registerBeside(
     await vscode.window.showTextDocument(document, shown);
   }
 
-  function command(name: string, make: (compiler: string, given: unknown[]) => Promise<Output | undefined>) {
+  function registerCommand(name: string, make: (compiler: string, given: unknown[]) => Promise<Output | undefined>) {
     return vscode.commands.registerCommand(name, async (...given: unknown[]) => {
       const compiler = needCompiler(extension);
       try {
@@ -55,11 +55,11 @@ export function registerBeside(
       provideTextDocumentContent: (uri) => texts.get(uri.toString()) ?? '',
     }),
     vscode.workspace.onDidCloseTextDocument((document) => texts.delete(document.uri.toString())),
-    command('ccl.decompilePlan', decompile),
-    command('ccl.listPlan', list),
-    command('ccl.comparePlans', compare),
-    command('ccl.showNeedless', needless),
-    command('ccl.showCuda', cuda),
+    registerCommand('ccl.decompilePlan', decompile),
+    registerCommand('ccl.listPlan', list),
+    registerCommand('ccl.comparePlans', compare),
+    registerCommand('ccl.showNeedless', needless),
+    registerCommand('ccl.showCuda', cuda),
   ];
 }
 
