@@ -17,10 +17,18 @@ INDENTED_OTHERWISE = {
     "examples/algorithms/allreduce_bucket.ccl",
     "examples/algorithms/allreduce_double_tree.ccl",
     "examples/algorithms/allreduce_swing.ccl",
+    "examples/algorithms/alltoallv_nodes.ccl",
+    "examples/algorithms/broadcast_spanning_trees.ccl",
     "examples/algorithms/halo_exchange.ccl",
     "examples/algorithms/moe_combine.ccl",
+    "examples/allgather_uneven_nodes.ccl",
+    "examples/mscclpp/multi_node_allgather_tbg.ccl",
+    "examples/mscclpp/single_node_allreduce_naivy.ccl",
     "examples/systems/allreduce_binomial_tree.ccl",
     "stdlib/ccl/algorithms/allreduce_nodes.ccl",
+    "stdlib/ccl/algorithms/broadcast_tree.ccl",
+    "stdlib/ccl/collectives.ccl",
+    "stdlib/ccl/math.ccl",
     "stdlib/ccl/patterns.ccl",
 }
 
