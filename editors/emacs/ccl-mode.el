@@ -106,25 +106,46 @@
   "Declarations that the index of a file lists.")
 
 (defun ccl-mode--depth ()
-  "The open brackets at this line, less those that it begins by closing."
+  "How many lines have brackets that are open at this line.
+Those that it begins by closing do not count."
   (save-excursion
     (back-to-indentation)
-    (let ((depth (save-excursion (car (syntax-ppss (line-beginning-position))))))
+    (let ((open (reverse (nth 9 (save-excursion (syntax-ppss (line-beginning-position)))))))
       (while (looking-at "[]})]")
-        (setq depth (1- depth))
+        (pop open)
         (forward-char))
-      (max depth 0))))
+      (length (delete-dups (mapcar #'line-number-at-pos open))))))
 
 (defun ccl-mode--continues ()
   "Whether this line continues the previous one."
   (save-excursion
     (back-to-indentation)
     (unless (looking-at "[]})]\\|//\\|$")
-      (let ((opening (nth 1 (syntax-ppss))))
+      (let ((opening (nth 1 (syntax-ppss)))
+            (filters (looking-at-p "if\\_>")))
         (forward-comment (- (point)))
-        (if (eq (char-before) ?,)
-            (ccl-mode--body opening)
-          (not (memq (char-before) '(?\; ?{ ?} ?\[ ?\( ?\] nil))))))))
+        (cond
+         ((memq (char-before) '(?\; ?{ ?} ?\[ ?\( nil)) nil)
+         ((eq (char-before) ?\]) (not (ccl-mode--attribute)))
+         ;; In a list, what comes after its binders, and their conditions, are not deeper than they are.
+         ((or filters (memq (char-before) '(?, ?:))) (or (null opening) (ccl-mode--body opening)))
+         (t t))))))
+
+(defun ccl-mode--attribute ()
+  "Whether the bracket that is closed before point is that of an attribute."
+  (save-excursion
+    (backward-list)
+    (eq (char-before) ?#)))
+
+(defun ccl-mode--before-body ()
+  "Whether the statement of this line goes on with a body."
+  (save-excursion
+    (let ((depth (car (syntax-ppss (line-beginning-position)))))
+      (back-to-indentation)
+      (while (and (re-search-forward "[;{}]" nil 'move)
+                  (let ((state (save-excursion (syntax-ppss (1- (point))))))
+                    (or (nth 8 state) (/= (car state) depth)))))
+      (and (eq (char-before) ?{) (looking-at-p "[ \t]*$")))))
 
 (defun ccl-mode--body (opening)
   "Whether the bracket at OPENING begins a body, not a list."
@@ -138,7 +159,10 @@
 (defun ccl-mode-indent-line ()
   "Indent this line by the brackets around it."
   (interactive)
-  (let ((column (* ccl-mode-indent (+ (ccl-mode--depth) (if (ccl-mode--continues) 1 0)))))
+  (let* ((deeper (cond ((not (ccl-mode--continues)) 0)
+                       ((ccl-mode--before-body) 2)
+                       (t 1)))
+         (column (* ccl-mode-indent (+ (ccl-mode--depth) deeper))))
     (if (<= (current-column) (current-indentation))
         (indent-line-to column)
       (save-excursion (indent-line-to column)))))

@@ -134,18 +134,18 @@ local function session()
       seen.run_by_lens = answer()
     end
   end
-  vim.cmd('CclExplain E0501')
-  wait('a page', function()
-    return vim.bo.buftype == 'nofile'
-  end)
-  seen.page = text()
-  vim.cmd('close')
-  vim.cmd('CclElaborate')
-  wait('an elaborated program', function()
-    return vim.bo.buftype == 'nofile'
-  end)
-  seen.elaborated = text()
-  vim.cmd('close')
+  -- What a command shows in a window of its own.
+  local function shown(command)
+    vim.cmd(command)
+    wait('what `' .. command .. '` shows', function()
+      return vim.bo.buftype == 'nofile'
+    end)
+    local lines = text()
+    vim.cmd('close')
+    return lines
+  end
+  seen.page = shown('CclExplain E0501')
+  seen.elaborated = shown('CclElaborate')
 
   cursor('let next = \\zsafter')
   local hover

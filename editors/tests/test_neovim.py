@@ -12,25 +12,8 @@ from support.programs import FOLDER, place, text
 
 PLAIN = ["--headless", "-n", "-i", "NONE", "-u", "NONE", "--cmd", f"set rtp^={EDITORS / 'neovim'}"]
 
-# Where a statement continues on the next line, cindent indents differently.
-INDENTED_OTHERWISE = {
-    "examples/algorithms/allreduce_bucket.ccl",
-    "examples/algorithms/allreduce_double_tree.ccl",
-    "examples/algorithms/allreduce_swing.ccl",
-    "examples/algorithms/alltoallv_nodes.ccl",
-    "examples/algorithms/broadcast_spanning_trees.ccl",
-    "examples/algorithms/halo_exchange.ccl",
-    "examples/algorithms/moe_combine.ccl",
-    "examples/allgather_uneven_nodes.ccl",
-    "examples/mscclpp/multi_node_allgather_tbg.ccl",
-    "examples/mscclpp/single_node_allreduce_naivy.ccl",
-    "examples/systems/allreduce_binomial_tree.ccl",
-    "stdlib/ccl/algorithms/allreduce_nodes.ccl",
-    "stdlib/ccl/algorithms/broadcast_tree.ccl",
-    "stdlib/ccl/collectives.ccl",
-    "stdlib/ccl/math.ccl",
-    "stdlib/ccl/patterns.ccl",
-}
+# A line that begins with an operator which binds more tightly than the ones before it is deeper than they are.
+INDENTED_OTHERWISE = {"examples/algorithms/halo_exchange.ccl"}
 
 
 def nvim(*arguments, **options):

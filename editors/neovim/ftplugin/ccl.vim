@@ -8,7 +8,7 @@ setlocal commentstring=//\ %s
 setlocal comments=:///,://!,://
 setlocal formatoptions-=t formatoptions+=croql
 setlocal expandtab shiftwidth=4 softtabstop=4
-setlocal cindent cinoptions=j1,J1,(s,m1,+s cinkeys=0{,0},0),0],!^F,o,O,e
+setlocal indentexpr=v:lua.require'ccl.indent'.columns(v:lnum) indentkeys=0{,0},0),0],!^F,o,O,e
 setlocal suffixesadd=.ccl
 
 command! -buffer -nargs=? CclBuild lua require('ccl').build(<q-args>)
@@ -17,6 +17,6 @@ command! -buffer -nargs=? CclExplain lua require('ccl').explain(<q-args>)
 command! -buffer -nargs=? CclElaborate lua require('ccl').elaborate(<q-args>)
 
 let b:undo_ftplugin = 'setlocal commentstring< comments< formatoptions< expandtab< shiftwidth< softtabstop<'
-      \ . ' cindent< cinoptions< cinkeys< suffixesadd<'
+      \ . ' indentexpr< indentkeys< suffixesadd<'
       \ . ' | delcommand -buffer CclBuild | delcommand -buffer CclRun'
       \ . ' | delcommand -buffer CclExplain | delcommand -buffer CclElaborate'
