@@ -318,9 +318,8 @@ fn with_own_removal(
     finding: Finding,
 ) -> Finding {
     let is_unused = matches!(report.code, Code::W0202 | Code::W0203 | Code::W0204 | Code::W0205);
-    let Some([edit]) = report.fix.as_ref().filter(|_| is_unused).map(|fix| &*fix.edits) else {
-        return finding;
-    };
+    let edits = report.fix.as_ref().map(|fix| &*fix.edits);
+    let (true, Some([edit])) = (is_unused, edits) else { return finding };
     let removed = semantics.resolved.sources.slice(edit.span);
     let blanks_before = (removed.len() - removed.trim_start().len()) as u32;
     let blanks_behind = (removed.len() - removed.trim_end().len()) as u32;

@@ -28,9 +28,9 @@ impl Verdict {
     #[must_use]
     pub fn new(reports: &[Diagnostic], ranks: Option<usize>) -> Verdict {
         let errors = reports.iter().filter(|report| report.severity == Severity::Error).count();
-        match (errors, ranks.filter(|_| driver::is_proved(reports))) {
-            (0, Some(ranks)) => Verdict::Proved(ranks),
-            (0, None) => Verdict::Open,
+        match (errors, ranks) {
+            (0, Some(ranks)) if driver::is_proved(reports) => Verdict::Proved(ranks),
+            (0, _) => Verdict::Open,
             (errors, _) => Verdict::Wrong(errors),
         }
     }

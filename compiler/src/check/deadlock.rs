@@ -254,10 +254,10 @@ fn with_nearest(graph: &EventGraph, one: &Waiter, report: Diagnostic) -> Diagnos
     let missing = graph.unwritten_packet(one.moment);
     if let Some((rank, cell)) = missing {
         let chunk = cell / u64::from(graph.parts().max(1));
-        let plain =
-            nearest::writer(graph, (rank, Buffer::Scratch, chunk)).filter(|(writer, written)| {
-                *written == chunk && !nearest::writes_packets(graph, *writer)
-            });
+        let wanted = nearest::ChunkOfRank { owner: rank, buffer: Buffer::Scratch, chunk };
+        let plain = nearest::writer(graph, wanted).filter(|(writer, written)| {
+            *written == chunk && !nearest::writes_packets(graph, *writer)
+        });
         if let Some((writer, place)) = plain.and_then(|(at, _)| Some((at, graph.at(at)?))) {
             let (name, event) = (slot(graph, rank, cell), graph.event(writer));
             let verb = nearest::packet_verb(graph, writer).word();

@@ -124,11 +124,30 @@ pub(super) fn hearer(graph: &EventGraph, told: Moment, on: RankId) -> Option<Mom
     there.find_map(|there| graph.wait_for(on, there, graph.giver(told, there, on)?))
 }
 
+/// A chunk of a rank's buffer.
+#[derive(Clone, Copy)]
+pub(super) struct ChunkOfRank {
+    pub(super) owner: RankId,
+    pub(super) buffer: Buffer,
+    pub(super) chunk: u64,
+}
+
+impl ChunkOfRank {
+    /// Whether an operation of a rank that has this operand writes the chunk.
+    fn is_written(self, access: &memory::Access, from: RankId) -> bool {
+        let operand = access.operand;
+        let first = u64::from(operand.index);
+        let chunks = first..first + u64::from(operand.size);
+        access.write
+            && operand.buffer == self.buffer
+            && lies_on(operand, from, self.owner)
+            && chunks.contains(&self.chunk)
+    }
+}
+
 /// The write that is nearest to a chunk of a rank's buffer, and the chunk that it writes.
-pub(super) fn writer(
-    graph: &EventGraph,
-    (owner, buffer, chunk): (RankId, Buffer, u64),
-) -> Option<(Moment, u64)> {
+pub(super) fn writer(graph: &EventGraph, wanted: ChunkOfRank) -> Option<(Moment, u64)> {
+    let ChunkOfRank { owner, buffer, chunk } = wanted;
     let mut nearest: Option<(u64, Moment, u64)> = None;
     for agent in graph.all_blocks() {
         let from = graph.rank(agent);
@@ -151,23 +170,13 @@ pub(super) fn writer(
 }
 
 /// Whether a moment's operation is the only one that writes to a chunk.
-pub(super) fn writes_alone(
-    graph: &EventGraph,
-    moment: Moment,
-    (owner, buffer, chunk): (RankId, Buffer, u64),
-) -> bool {
+pub(super) fn writes_alone(graph: &EventGraph, moment: Moment, chunk: ChunkOfRank) -> bool {
     let here = graph.line(moment);
     graph.all_blocks().all(|agent| {
         let from = graph.rank(agent);
         (0..).zip(graph.lines(agent)).all(|(at, line)| {
-            let mut writes = line.op.transfer().into_iter().flat_map(memory::accesses);
-            let is_there = |operand: Operand| {
-                let first = u64::from(operand.index);
-                let chunks = first..first + u64::from(operand.size);
-                operand.buffer == buffer && lies_on(operand, from, owner) && chunks.contains(&chunk)
-            };
-            here == Some((agent, at))
-                || !writes.any(|access| access.write && is_there(access.operand))
+            let mut accesses = line.op.transfer().into_iter().flat_map(memory::accesses);
+            here == Some((agent, at)) || !accesses.any(|access| chunk.is_written(&access, from))
         })
     })
 }
@@ -194,22 +203,12 @@ pub(super) fn packet_verb(graph: &EventGraph, moment: Moment) -> Verb {
 }
 
 /// Whether a moment's block has written to a chunk before that moment.
-pub(super) fn has_written(
-    graph: &EventGraph,
-    moment: Moment,
-    (owner, buffer, chunk): (RankId, Buffer, u64),
-) -> bool {
+pub(super) fn has_written(graph: &EventGraph, moment: Moment, chunk: ChunkOfRank) -> bool {
     let Some((agent, line)) = graph.line(moment) else { return false };
     let from = graph.rank(agent);
-    let writes = |operand: Operand| {
-        let first = u64::from(operand.index);
-        let chunks = first..first + u64::from(operand.size);
-        operand.buffer == buffer && lies_on(operand, from, owner) && chunks.contains(&chunk)
-    };
     let earlier = graph.lines(agent).iter().take(line as usize);
-    earlier.filter_map(|line| line.op.transfer()).any(|transfer| {
-        memory::accesses(transfer).any(|access| access.write && writes(access.operand))
-    })
+    let mut accesses = earlier.filter_map(|line| line.op.transfer()).flat_map(memory::accesses);
+    accesses.any(|access| chunk.is_written(&access, from))
 }
 
 fn lies_on(operand: Operand, from: RankId, owner: RankId) -> bool {

@@ -21,9 +21,10 @@ pub(super) fn offer_double_scratch(
     mut found: Vec<Diagnostic>,
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
-    let first = found.iter().position(is_costly);
-    let tried = first.filter(|_| may_be_doubled(program) && operations(program) <= BUDGET);
-    let Some(first) = tried else { return found };
+    let Some(first) = found.iter().position(is_costly) else { return found };
+    if !may_be_doubled(program) || operations(program) > BUDGET {
+        return found;
+    }
     let mut doubled = program.clone();
     doubled.options.double_scratch = true;
     let after = check::check(&doubled, interrupt);

@@ -35,7 +35,7 @@ pub(super) fn check(
     let is_same = open.is_ok_and(|open| {
         are_same(program, &other) || open.iter().any(|open| fits(program, open, interrupt))
     });
-    (!is_same).then(|| another(collective, implements.span))
+    (!is_same).then(|| report_other_promise(collective, implements.span))
 }
 
 /// Whether the library's collective promises the same with another value for a parameter that sizes leave open.
@@ -93,7 +93,7 @@ fn listed(promises: &[Promise]) -> Vec<(u32, Vec<(u32, u32)>)> {
     listed
 }
 
-fn another(collective: &Collective, place: Span) -> Diagnostic {
+fn report_other_promise(collective: &Collective, place: Span) -> Diagnostic {
     let name = &collective.name;
     let message = format!("this `{name}` promises something else than the library's");
     Diagnostic::new(Code::W0803, place, message)

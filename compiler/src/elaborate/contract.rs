@@ -4,8 +4,8 @@
 //! first arguments with which the collective has exactly these sizes on every rank, with how input and output share
 //! memory and what is promised. A parameter called `ranks` is the number of ranks. Another number is tried with its
 //! default, with the number of chunks of each buffer, with that number divided by the ranks, if that is whole, and with
-//! small distances between ranks; a rank is tried with its default and every rank; a list of numbers with the chunks of every rank's input, and of
-//! every rank's output. The number of tries is bounded.
+//! small distances between ranks; a rank is tried with its default and every rank; a list of numbers with the chunks of
+//! every rank's input, and of every rank's output. The number of tries is bounded.
 
 use super::eval::Shared;
 use super::value::Value;
@@ -174,7 +174,7 @@ impl<'a> Solver<'_, 'a> {
         match &parameter.ty {
             Type::Int if parameter.name == "ranks" => vec![number(self.world.ranks)],
             Type::Int => {
-                // Distances between ranks, too, for a machine whose numbers are few.
+                // Distances between ranks, too: no buffer's size follows from the stride of a shift.
                 let distances = (1..self.world.ranks).take(MOST_DISTANCES);
                 let counts: BTreeSet<i64> = self.counts().into_iter().chain(distances).collect();
                 default.chain(counts.into_iter().map(number)).collect()

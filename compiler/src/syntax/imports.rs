@@ -42,9 +42,9 @@ pub fn find_imports<'a>(file: &'a File, text: &str) -> Imports<'a> {
             continue;
         }
         let joins = last.is_some_and(|last| follows(text, last, item.span));
-        match found.groups.last_mut().filter(|_| joins) {
-            Some(group) => group.push(import),
-            None => found.groups.push(vec![import]),
+        match found.groups.last_mut() {
+            Some(group) if joins => group.push(import),
+            Some(_) | None => found.groups.push(vec![import]),
         }
         last = Some(item.span);
     }

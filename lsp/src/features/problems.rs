@@ -251,8 +251,8 @@ fn problem(context: &Context<'_>, name: &str, finding: &Finding) -> Option<Probl
         Some(Fix { title: title.clone(), sure: *sure, edits, import: import.clone() })
     };
     let fixes = finding.fixes.iter().filter_map(fix).collect();
-    let allowable = finding.code.filter(|code| code.severity() != Severity::Error);
-    let allowable = allowable.filter(|_| elsewhere.is_none());
+    let is_allowable = |code: &Code| code.severity() != Severity::Error && elsewhere.is_none();
+    let allowable = finding.code.filter(is_allowable);
     Some(Problem { url: (context.url)(&place.name)?, diagnostic, fixes, allowable })
 }
 

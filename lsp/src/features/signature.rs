@@ -177,7 +177,7 @@ fn split_heading(heading: &str) -> Option<(Vec<String>, String)> {
         depth += usize::from(token.kind.is_opener());
         depth = depth.saturating_sub(usize::from(token.kind.is_closer()));
         let ends = is_outer && (token.kind == Kind::Comma || depth == 0);
-        if let Some(start) = begin.filter(|_| ends) {
+        if ends && let Some(start) = begin {
             let text = heading.get(start..token.span.start as usize)?.trim();
             parameters.extend((!text.is_empty()).then(|| text.to_owned()));
         }

@@ -3,7 +3,7 @@
 
 use super::super::event_graph::{EventGraph, Moment, Run};
 use super::super::names;
-use super::super::nearest;
+use super::super::nearest::{self, ChunkOfRank};
 use super::acts::Touch;
 use super::machine::{Conflict, Kind};
 use super::words::{OTHER_WAY, signal_first};
@@ -112,7 +112,8 @@ fn heard_late(
     };
     let [read, write] = if conflict.first.write { [second, first] } else { [first, second] };
     let (buffer, cell) = conflict.said(graph.program, Grain::parts(graph.parts()));
-    let chunk = (conflict.place.rank, buffer, cell / u64::from(graph.parts().max(1)));
+    let owner = conflict.place.rank;
+    let chunk = ChunkOfRank { owner, buffer, chunk: cell / u64::from(graph.parts().max(1)) };
     // Without that write, there is nothing to be read: it cannot come after the read.
     let is_needed = buffer == ir::Buffer::Scratch
         && !(conflict.first.write && conflict.second.write)
@@ -147,7 +148,7 @@ fn heard_late(
         && puts_to(graph, read, graph.rank(write.agent));
     report.helps = vec![if is_exchange {
         // Every rank does both: if each waited until its own chunk had been read, none would begin.
-        let name = names::chunk(graph.program, chunk.0, chunk.1, chunk.2);
+        let name = names::chunk(graph.program, owner, buffer, chunk.chunk);
         format!(
             "ranks exchange these chunks: `put` them into scratch, and copy what arrived to {name} once it has been sent"
         )
@@ -185,7 +186,9 @@ fn written_elsewhere(graph: &EventGraph, conflict: &Conflict, report: Diagnostic
     let (rank, (buffer, cell)) =
         (conflict.place.rank, conflict.said(graph.program, Grain::parts(graph.parts())));
     let chunk = cell / u64::from(graph.parts().max(1));
-    let Some((writer, written)) = nearest::writer(graph, (rank, buffer, chunk)) else {
+    let Some((writer, written)) =
+        nearest::writer(graph, ChunkOfRank { owner: rank, buffer, chunk })
+    else {
         return report.note(format!(
             "nothing writes to `{}` of rank {}",
             names::buffer(buffer),

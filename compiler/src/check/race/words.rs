@@ -105,12 +105,11 @@ impl<'a> Words<'a> {
             true => "let each write a chunk of its own; or ",
             false => "",
         };
-        match first.rank == second.rank {
-            true => report.help(format!("{own}{}", self.handover(first, second))),
-            false => {
-                report.help(format!("{own}{}{OTHER_WAY}", signal_first(first.rank, second.rank)))
-            }
-        }
+        report.help(if first.rank == second.rank {
+            format!("{own}{}", self.handover(first, second))
+        } else {
+            format!("{own}{}{OTHER_WAY}", signal_first(first.rank, second.rank))
+        })
     }
 
     /// How one agent of a rank tells another that it is done. Semaphores are for blocks: for a proxy, the block does it

@@ -18,7 +18,9 @@ pub(super) fn of_unwritten(graph: &EventGraph, race: &Race) -> Vec<Change> {
     let named = |buffer: &Buffer| buffer.word() == memory.buffer;
     let buffer = [Buffer::Input, Buffer::Output, Buffer::Scratch].into_iter().find(named);
     let chunk = memory.start / u64::from(memory.parts.max(1));
-    let written = buffer.and_then(|at| nearest::writer(graph, (RankId(memory.rank), at, chunk)));
+    let owner = RankId(memory.rank);
+    let written = buffer
+        .and_then(|buffer| nearest::writer(graph, nearest::ChunkOfRank { owner, buffer, chunk }));
     let Some((writer, _)) = written.filter(|(_, written)| *written == chunk) else {
         return Vec::new();
     };

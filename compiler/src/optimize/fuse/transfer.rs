@@ -301,9 +301,12 @@ impl Context<'_> {
     fn may_be_flushed_together(&self, transfer: &Transfer) -> bool {
         let here = KnownWriters::One(self.here);
         memory::accesses(transfer).all(|access| {
-            chunks(self.program, self.here.rank, access.operand).all(|cell| match access.write {
-                true => !self.flushed.heard_otherwise.contains(&cell),
-                false => self.flushed.writers.get(&cell).is_none_or(|known| *known == here),
+            chunks(self.program, self.here.rank, access.operand).all(|cell| {
+                if access.write {
+                    !self.flushed.accessed_without_wait.contains(&cell)
+                } else {
+                    self.flushed.writers.get(&cell).is_none_or(|known| *known == here)
+                }
             })
         })
     }
@@ -327,7 +330,7 @@ impl Context<'_> {
 pub(super) struct FlushedPuts {
     writers: FxHashMap<Cell, KnownWriters>,
     /// What such a put writes and another block accesses that has not waited for its signal before.
-    heard_otherwise: FxHashSet<Cell>,
+    accessed_without_wait: FxHashSet<Cell>,
 }
 
 /// A chunk of a rank's buffer.
@@ -377,7 +380,7 @@ impl FlushedPuts {
                                     && put.signal.is_none_or(|end| !waited.contains(&end))
                             };
                             if puts.any(is_unheard) {
-                                found.heard_otherwise.insert(cell);
+                                found.accessed_without_wait.insert(cell);
                             }
                         }
                     }

@@ -64,7 +64,7 @@ fn with_whole_packets(program: &Program, cuts: &Cuts) -> Option<Program> {
     if operations > MOST_CHECKED {
         return None;
     }
-    let fewer = cuts_for(program, SharedPieces::WholePackets).ok()?;
+    let fewer = cuts_for(program, AllowedOverlap::ReadsAndPackets).ok()?;
     if fewer.len() >= cuts.len() {
         return None;
     }
@@ -74,13 +74,13 @@ fn with_whole_packets(program: &Program, cuts: &Cuts) -> Option<Program> {
     check::finds_nothing(&all).then_some(whole)
 }
 
-/// What several copies may access in different pieces.
+/// Which overlaps of accesses to different chunks are left as they are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum SharedPieces {
-    /// What none writes.
+enum AllowedOverlap {
+    /// Of reads.
     Reads,
-    /// Packets, too.
-    WholePackets,
+    /// Of reads, and of packets with packets.
+    ReadsAndPackets,
 }
 
 /// What must be cut so that the copies stay out of each other's way.
@@ -102,14 +102,14 @@ pub(super) fn apart(program: &Program) -> Result<Cuts, Box<Diagnostic>> {
     if even(program) {
         return Ok(Cuts::new());
     }
-    cuts_for(program, SharedPieces::Reads)
+    cuts_for(program, AllowedOverlap::Reads)
 }
 
-fn cuts_for(program: &Program, sharing: SharedPieces) -> Result<Cuts, Box<Diagnostic>> {
+fn cuts_for(program: &Program, allowed: AllowedOverlap) -> Result<Cuts, Box<Diagnostic>> {
     let units: Vec<Unit<'_>> = units(program).collect();
     let mut accesses = accesses(program, &units);
     accesses.sort_unstable_by_key(|access| (access.extent, !access.write, access.unit));
-    if sharing == SharedPieces::WholePackets {
+    if allowed == AllowedOverlap::ReadsAndPackets {
         accesses = overlapping(&accesses)
             .filter(|cluster| !are_packets(cluster))
             .flatten()

@@ -373,14 +373,14 @@ impl<'a, 'p, 't> Parts<'a, 'p, 't> {
 /// How tightly a token holds together with what is before it; none if it cannot begin a line.
 fn gap(before: &[Node<'_, '_>], node: &Node<'_, '_>, place: Place) -> Option<Strength> {
     let last = before.iter().rev().find(|node| !node.is_comment())?;
-    if node.is_comment() {
+    if node.is_comment() || !has_space(node) {
         return None;
     }
     let behind = match last {
         Node::Piece(piece) => strength_behind(piece.token.kind, place),
         _ => None,
     };
-    behind.or_else(|| strength_before(last, node, place)).filter(|_| has_space(node))
+    behind.or_else(|| strength_before(last, node, place))
 }
 
 fn has_space(node: &Node<'_, '_>) -> bool {
@@ -459,7 +459,10 @@ fn width(nodes: &[Node<'_, '_>]) -> Option<usize> {
 }
 
 fn bracket_width(bracket: &Bracket<'_, '_>) -> Option<usize> {
-    let inside = width(&bracket.inside).filter(|_| !bracket.kept)?;
+    if bracket.kept {
+        return None;
+    }
+    let inside = width(&bracket.inside)?;
     let spaces = bracket.inside.first().map_or(0, space_before)
         + usize::from(bracket.close.is_some_and(|close| close.space));
     Some(2 + inside + spaces)
