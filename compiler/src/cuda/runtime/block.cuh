@@ -646,6 +646,8 @@ template <class P> struct Block {
         if (sources > 4 && sources <= most_kept) return 8;
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
         if (sources > 4 && sources <= most_kept) return 1;
+#elif defined(__CUDA_ARCH__)
+        if (sources > most_kept) return 3;
 #endif
         return 4;
     }

@@ -581,7 +581,12 @@ template <int N> struct Spots {
     char *at[N];
 };
 template <int N> constexpr int count<Spots<N>> = N;
+// How many addresses are kept in registers.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+constexpr int most_kept = 6;
+#else
 constexpr int most_kept = 8;
+#endif
 
 // There are no registers for many addresses: each is computed where it is used.
 template <int N, class F> struct ManySpots {
