@@ -28,6 +28,7 @@ mod ring;
 mod same;
 mod shared;
 mod sizes;
+mod unrolled;
 mod weakest;
 mod windows;
 
@@ -152,6 +153,9 @@ fn found_in(
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
     known.any_size = false;
+    if let Some(report) = unrolled::too_many(program) {
+        return vec![report];
+    }
     let balancing = phase("balance", "");
     let unbalanced = matching::check(program);
     drop(balancing);
@@ -255,6 +259,9 @@ fn in_class(
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
     let program = class.program.as_deref().unwrap_or(subject.program);
+    if let (Some(program), Err(exceeded)) = (&class.program, unrolled::allow(program)) {
+        return not_made(program, "for all messages that it serves", exceeded, interrupt);
+    }
     match (class.sought, &class.program) {
         (Sought::Ends, _) => standing(program, class.parts, interrupt),
         (Sought::All, None) => with_parts(subject, class, sizes, interrupt),

@@ -33,7 +33,9 @@ pub use op::{
     Action, List, Op, Operand, Pipeline, Signal, Slice, SyncOverride, Transfer, Where, all_ops,
     count_ops,
 };
-pub use options::{MOST_OPS, MOST_THREADS, Options, Protocol, Replication};
+pub use options::{
+    MOST_OPS, MOST_SLICES, MOST_THREADS, MOST_WINDOWS, Options, Protocol, Replication,
+};
 pub use origin::{Accepted, Binding, BindingId, Origin, OriginId, Origins, Recorded};
 pub use region::Region;
 use smallvec::SmallVec;

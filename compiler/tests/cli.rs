@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
 
+#[cfg(unix)]
+#[path = "cli/bounded.rs"]
+mod bounded;
 #[path = "cli/builds.rs"]
 mod builds;
 #[path = "support/cclc.rs"]

@@ -65,6 +65,8 @@ const NOT_TRIED: Effect = Effect::Unproved(Code::W0502);
 budgets! {
     RUN: "the run on symbols", 30_000_000, "operations, elements and cells", NOT_RUN,
         "a minute, and 1.5 GB for as many cells";
+    UNROLLED: "unrolled windows", 10_000_000, "operations in all windows of all pipelines", NOT_RUN,
+        "each takes a hundred bytes";
     CELLS: "memory in the search for races", 20_000_000, "cells of the ranks that are followed", NOT_RUN,
         "the accesses to a cell take up to a hundred bytes";
     ELEMENTS: "the search for races", 30_000_000, "elements of operations", NOT_RUN,

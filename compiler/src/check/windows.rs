@@ -91,15 +91,23 @@ fn all_sizes(
     let wanted = least..=if is_complete { most } else { checked - 1 };
     let unit = tilings.all.iter().fold(0, |unit, tiling| run::gcd(unit, tiling.unit));
     let mut seen: FxHashSet<Vec<u64>> = FxHashSet::default();
-    seen.insert(tilings.signature(ChunkSize { size: 1, scale: 1 }));
+    let mut known = vec![ChunkSize { size: 1, scale: 1 }];
     if !is_complete {
-        seen.insert(tilings.signature(windows.chunk_size()));
+        known.push(windows.chunk_size());
     }
+    known.retain(|size| tilings.followed(*size) <= TOLD_APART);
+    seen.extend(known.into_iter().map(|size| tilings.signature(size)));
     let breakpoints = tilings.breakpoints(&wanted);
     let exceeded = breakpoints.exceeded;
     let are_longer = least > checked && !is_complete;
     let mut sizes = ChunkSizes { exceeded, is_complete, are_longer, ..ChunkSizes::default() };
+    let mut left = TOLD_APART;
     for (like, served) in candidates(&breakpoints.all, &wanted, alignment) {
+        let Some(less) = left.checked_sub(tilings.followed(like)) else {
+            sizes.exceeded = Some(SIZES_OF_WINDOWS.exceeded());
+            break;
+        };
+        left = less;
         if !seen.insert(tilings.signature(like)) {
             continue;
         }
@@ -237,19 +245,32 @@ struct Breakpoints {
 /// of them make a difference is found only then.
 const BREAKPOINTS: u64 = 1_000;
 
+/// So many numbers of chunks and breakpoints are looked at in all.
+const ALL_BREAKPOINTS: usize = 100_000;
+
+/// So many windows are followed to tell sizes apart.
+const TOLD_APART: u64 = 20_000_000;
+
 impl Tilings {
     /// The sizes in a range at which windows and chunks end together, and the last one before them.
     fn breakpoints(&self, wanted: &RangeInclusive<u64>) -> Breakpoints {
         let (mut all, mut exceeded) = (Vec::new(), None);
+        let mut left = ALL_BREAKPOINTS;
         for tiling in &self.all {
             let first = if self.is_aligned { tiling.chunks } else { 1 };
             for chunks in first..=tiling.chunks {
+                let Some(less) = left.checked_sub(1) else {
+                    exceeded = Some(SIZES_OF_WINDOWS.exceeded());
+                    break;
+                };
+                left = less;
                 let windows = |size: u64| size.saturating_mul(chunks) / tiling.unit;
                 let (least, mut most) = (windows(*wanted.start()).max(1), windows(*wanted.end()));
                 if most.saturating_sub(least) > BREAKPOINTS {
                     most = least + BREAKPOINTS;
                     exceeded = Some(SIZES_OF_WINDOWS.exceeded());
                 }
+                left = left.saturating_sub(most.saturating_sub(least) as usize);
                 all.extend((least..=most).map(|windows| ChunkSize {
                     size: windows.saturating_mul(tiling.unit),
                     scale: chunks,
@@ -259,6 +280,12 @@ impl Tilings {
         all.sort_unstable_by(|one, other| compare(*one, *other));
         all.dedup_by(|one, other| compare(*one, *other) == Ordering::Equal);
         Breakpoints { all, exceeded }
+    }
+
+    /// How many windows a signature follows.
+    fn followed(&self, chunk: ChunkSize) -> u64 {
+        let windows = self.all.iter().map(|tiling| tiling.windows(chunk));
+        if self.is_aligned { self.all.len() as u64 } else { windows.fold(0, u64::saturating_add) }
     }
 
     /// How windows tile chunks of a size: how many there are, and, unless all that matters is their number, in which chunk each

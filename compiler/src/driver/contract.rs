@@ -135,7 +135,9 @@ pub(super) fn add(
         return Err(Box::new(wrong_value(program, &known.given)));
     }
     if let Some(contract) = solved(&question) {
-        return Ok(agree(program, contract));
+        let is_unpromised = contract.is_unpromised;
+        let open = agree(program, contract);
+        return if is_unpromised { Err(Box::new(unpromised(program))) } else { Ok(open) };
     }
     let without = Question { given: &[], ..question };
     let is_in = |arguments: &[(String, Expr)], parameter: &Parameter| {
@@ -226,6 +228,14 @@ fn agree(program: &mut ir::Program, contract: Contract) -> Vec<Open> {
     }
     program.collective.arguments = contract.arguments;
     contract.open
+}
+
+/// The warning about a plan of which too much is promised.
+fn unpromised(program: &ir::Program) -> Diagnostic {
+    let chunks: u64 = program.ranks.iter().map(|rank| u64::from(rank.output_chunks)).sum();
+    let message = format!("what the outputs hold is not checked: they have {chunks} chunks");
+    Diagnostic::without_place(Code::W0501, message)
+        .help("check a plan of the same operations with fewer chunks or ranks")
 }
 
 fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a Collective>) -> Diagnostic {

@@ -25,7 +25,8 @@ pub(super) enum Sharing {
 
 /// Makes input and output the same memory where they must be, and says in the report on the collective what is known.
 pub(super) fn share(program: &mut ir::Program, why: &mut Diagnostic) -> Sharing {
-    if !program.collective.in_place {
+    let is_known = program.ranks.iter().any(|rank| rank.alias.is_some());
+    if !program.collective.in_place || is_known {
         return Sharing::Nothing;
     }
     let mut sharing = Sharing::Everything;

@@ -53,6 +53,8 @@ pub struct Contract {
     pub open: Vec<Open>,
     /// The terms of every rank, in order.
     pub ranks: Vec<Terms>,
+    /// Whether the terms lack what the outputs must hold: that is promised of too many chunks.
+    pub is_unpromised: bool,
 }
 
 /// A parameter that the sizes of the buffers leave open.
@@ -88,8 +90,10 @@ const MOST_VALUES: usize = 1 << 12;
 const MOST_DISTANCES: usize = 16;
 /// How many other values are listed for an open parameter at most.
 const MOST_OTHERS: usize = 64;
-/// How many promises are evaluated for all ranks together at most; if there would be more, nothing is promised.
+/// How many promises are evaluated for all ranks together at most, and how many steps that may take; if there would be more,
+/// nothing is promised, and a warning says so.
 const MOST_PROMISES: u64 = 1 << 24;
+const FUEL_OF_PROMISES: u64 = 1 << 26;
 /// How many steps one try may take, which bounds the collective's own loops.
 const FUEL: u64 = 1 << 24;
 
@@ -112,11 +116,8 @@ pub fn contract(
     let (chosen, values) = solver.first(&candidates)?;
     let open = solver.open(parameters, &candidates, &chosen, &values);
     let implements = solver.implements(&candidates, &chosen);
-    Some(Contract {
-        arguments: arguments(parameters, &values),
-        open,
-        ranks: solver.terms(&implements)?,
-    })
+    let (ranks, is_unpromised) = solver.terms(&implements)?;
+    Some(Contract { arguments: arguments(parameters, &values), open, ranks, is_unpromised })
 }
 
 /// Names and values of parameters, as they are written in source.
@@ -333,19 +334,23 @@ impl<'a> Solver<'_, 'a> {
         Some((Rc::unwrap_or_clone(eval.own), frame))
     }
 
-    /// The terms of every rank.
-    fn terms(&self, implements: &Implements) -> Option<Vec<Terms>> {
+    /// The terms of every rank, and whether they lack the promises, of which there are too many.
+    fn terms(&self, implements: &Implements) -> Option<(Vec<Terms>, bool)> {
         let count = self.question.sizes.len() as i64;
         let declared: Option<Vec<Rc<Declared>>> =
             (0..count).map(|rank| Some(Rc::new(self.rank(implements, rank)?.0))).collect();
         let declared = declared?;
         let mut ranks = vec![ir::Rank::default(); declared.len()];
         let written: u64 = self.question.sizes.iter().map(|sizes| u64::from(sizes.output)).sum();
-        if written <= MOST_PROMISES {
-            let mut shared = shared(self.interrupt);
+        let mut is_unpromised = written > MOST_PROMISES;
+        if !is_unpromised {
+            let mut shared = Shared::new(FUEL_OF_PROMISES, self.interrupt);
             let in_place = self.question.in_place;
             finish::promises(self.world, implements, in_place, &mut shared, &declared, &mut ranks);
-            if shared.reports.has_errors() {
+            if shared.fuel == 0 {
+                is_unpromised = true;
+                ranks = vec![ir::Rank::default(); declared.len()];
+            } else if shared.reports.has_errors() {
                 return None;
             }
         }
@@ -355,7 +360,7 @@ impl<'a> Solver<'_, 'a> {
             begun: rank.begun,
             same: rank.same,
         };
-        Some(declared.iter().zip(ranks).map(terms).collect())
+        Some((declared.iter().zip(ranks).map(terms).collect(), is_unpromised))
     }
 }
 

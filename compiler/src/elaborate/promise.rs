@@ -38,6 +38,9 @@ struct Stated {
 
 type Terms = SmallVec<[ir::Term; 1]>;
 
+/// How many steps the promise for a chunk takes: as many as an operation, since it needs as much memory.
+const STEPS_PER_CHUNK: u64 = super::STEPS_PER_OPERATION;
+
 /// The most chunks that a buffer may have: operands count them in 32 bits.
 const MAX_CHUNKS: i64 = 1 << 31;
 
@@ -160,7 +163,8 @@ impl<'a> Eval<'_, 'a> {
                         begun.insert(ir::RankId(eval.rank_value(rank)? as u32));
                     }
                     Claim::Same(output) => {
-                        let output = eval.output(output)?;
+                        let (output, span) = (eval.output(output)?, output.span);
+                        eval.spend_chunks(output.size, span)?;
                         same.extend(output.index..output.index.saturating_add(output.size));
                     }
                 }
@@ -171,6 +175,11 @@ impl<'a> Eval<'_, 'a> {
         let chunks = chunks.into_iter().map(promise);
         let (begun, same) = (begun.into_iter().collect(), same.into_iter().collect());
         Ok(Promises { chunks: chunks.collect(), begun, same })
+    }
+
+    /// Spends the steps that the promises for so many chunks take.
+    fn spend_chunks(&mut self, chunks: u32, span: Span) -> Evaluated<()> {
+        self.spend_steps(STEPS_PER_CHUNK.saturating_mul(chunks.into()), span)
     }
 
     /// A chunk of this rank's output.
@@ -205,6 +214,7 @@ impl<'a> Eval<'_, 'a> {
                 }
             }
         }
+        self.spend_chunks(output.size, left.span)?;
         for chunk in 0..output.size {
             let mut shifted = terms.clone();
             shifted.iter_mut().for_each(|term| term.chunk += chunk);

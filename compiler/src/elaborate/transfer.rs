@@ -15,7 +15,7 @@ use crate::table::Id;
 use smallvec::SmallVec;
 
 /// The most blocks that can share an operation.
-const MAX_SLICES: i64 = u16::MAX as i64;
+const MAX_SLICES: i64 = ir::MOST_SLICES as i64;
 
 /// An operand with its place in the source.
 #[derive(Clone, Copy, Debug)]

@@ -17,6 +17,9 @@ use std::ops::ControlFlow;
 /// The most bytes in a pipeline's window: the plan has 32 bits for it.
 const MAX_UNIT: i64 = u32::MAX as i64;
 
+/// The most chunks of a pipeline.
+const MAX_CHUNKS: i64 = ir::MOST_WINDOWS as i64;
+
 /// The context of a statement.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Around {
@@ -276,10 +279,10 @@ impl<'a> Eval<'_, 'a> {
     ) -> Evaluated<()> {
         let (bytes, count) = (self.int(unit)?, self.int(chunks)?);
         if !(1..=MAX_UNIT).contains(&bytes) {
-            return Err(self.fail(unit, bad_window(unit.span, "bytes", bytes)));
+            return Err(self.fail(unit, bad_window(unit.span, "bytes", MAX_UNIT, bytes)));
         }
-        if !(1..=i64::from(i32::MAX)).contains(&count) {
-            return Err(self.fail(chunks, bad_window(chunks.span, "chunks", count)));
+        if !(1..=MAX_CHUNKS).contains(&count) {
+            return Err(self.fail(chunks, bad_window(chunks.span, "chunks", MAX_CHUNKS, count)));
         }
         out.pipelines += 1;
         let (instance, unit) = (out.pipelines, unit.span);
@@ -463,11 +466,11 @@ fn named_twice(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0310, span, "this names a block twice")
 }
 
-fn bad_window(span: Span, what: &str, value: i64) -> Diagnostic {
+fn bad_window(span: Span, what: &str, most: i64, value: i64) -> Diagnostic {
     Diagnostic::new(
         Code::E0312,
         span,
-        format!("the number of {what} in a pipeline's window must be at least 1, not {value}"),
+        format!("the number of {what} in a pipeline must be 1 to {most}, not {value}"),
     )
 }
 

@@ -8,6 +8,12 @@ pub const MOST_THREADS: u32 = 1024;
 /// The most operations of a thread block that MSCCL++'s executor runs, those in pipelines included.
 pub const MOST_OPS: usize = 64;
 
+/// The most windows of a pipeline that MSCCL++'s executor counts. A pipeline has at most as many chunks.
+pub const MOST_WINDOWS: u32 = 65_535;
+
+/// The most parts into which an operation is divided among blocks.
+pub const MOST_SLICES: u32 = 65_535;
+
 /// How packets are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Protocol {

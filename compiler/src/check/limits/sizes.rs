@@ -33,7 +33,7 @@ use report::{
 };
 
 /// The most windows of a pipeline that the executor can count.
-const WINDOWS: u64 = 65_535;
+const WINDOWS: u64 = ir::MOST_WINDOWS as u64;
 
 /// The end of the range of least sizes: the loader reads them as signed 32-bit numbers.
 const LEAST_END: u64 = 1 << 31;

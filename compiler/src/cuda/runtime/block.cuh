@@ -149,7 +149,8 @@ template <class P> struct Block {
         return spots(chunk, of, [&](uint32_t c, uint32_t r) { return scratch_of(r) + c * chunk_bytes(); });
     }
     template <class C, class R> CCL_DEVICE auto packets(C chunk, R of) const {
-        return spots(chunk, of, [&](uint32_t c, uint32_t r) { return scratch_of(r) + 2 * c * chunk_bytes(); });
+        return spots<most_packets_kept>(
+            chunk, of, [&](uint32_t c, uint32_t r) { return scratch_of(r) + 2 * c * chunk_bytes(); });
     }
     CCL_DEVICE MulticastSpot multicast(uint32_t group, uint32_t chunk) const {
         return within(arguments.multicast[group], chunk * chunk_bytes());
@@ -454,10 +455,11 @@ template <class P> struct Block {
         meet();
     }
 
-    template <class C, class R, class F> CCL_DEVICE auto spots(C chunks, R of, F place) const {
+    // Addresses, of which at most `Most` are kept in registers.
+    template <int Most = most_kept, class C, class R, class F> CCL_DEVICE auto spots(C chunks, R of, F place) const {
         constexpr int entries = longer<C, R>;
         auto at = [=](int i) { return place(entry(chunks, i), entry(of, i)); };
-        if constexpr (entries > most_kept && computed<C> && computed<R>) return ManySpots<entries, decltype(at)>{at};
+        if constexpr (entries > Most && computed<C> && computed<R>) return ManySpots<entries, decltype(at)>{at};
         else return kept<entries>(0, at);
     }
 
@@ -647,7 +649,7 @@ template <class P> struct Block {
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
         if (sources > 4 && sources <= most_kept) return 1;
 #elif defined(__CUDA_ARCH__)
-        if (sources > most_kept) return 3;
+        if (sources > most_packets_kept) return 3;
 #endif
         return 4;
     }

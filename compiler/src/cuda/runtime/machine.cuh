@@ -581,12 +581,15 @@ template <int N> struct Spots {
     char *at[N];
 };
 template <int N> constexpr int count<Spots<N>> = N;
-// How many addresses are kept in registers.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
-constexpr int most_kept = 6;
-#else
+// How many addresses are kept in registers, and how many those of packets may be, whose operations need more for themselves.
 constexpr int most_kept = 8;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+constexpr int most_packets_kept = 6;
+#else
+constexpr int most_packets_kept = most_kept;
 #endif
+template <class A> constexpr bool in_registers = false;
+template <int N> constexpr bool in_registers<Spots<N>> = true;
 
 // There are no registers for many addresses: each is computed where it is used.
 template <int N, class F> struct ManySpots {
@@ -609,7 +612,7 @@ template <int N, class F> CCL_DEVICE Spots<N> kept(int first, F place) {
 
 template <class A> CCL_DEVICE A all(A spots) { return spots; }
 template <class A, class B, class... Rest> CCL_DEVICE auto all(A a, B b, Rest... rest) {
-    if constexpr (count<A> + count<B> > most_kept) {
+    if constexpr (count<A> + count<B> > most_kept || !in_registers<A> || !in_registers<B>) {
         return all(JoinedSpots<A, B>{a, b}, rest...);
     } else {
         return all(kept<count<A> + count<B>>(0, [&](int n) { return n < count<A> ? a.at[n] : b.at[n - count<A>]; }), rest...);

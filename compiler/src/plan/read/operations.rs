@@ -137,11 +137,16 @@ impl Operations<'_, '_, '_> {
     fn pipeline(&mut self, op: &Op<'_>) -> Result<ir::Action, Wrong> {
         let window = op.iter_context.ok_or("`iter_context` is missing")?;
         let unit = u64::try_from(window.unit_size).ok().filter(|unit| *unit > 0);
-        let chunks = u32::try_from(window.num_chunks).ok().filter(|chunks| *chunks > 0);
+        let chunks = u32::try_from(window.num_chunks).ok();
+        let chunks = chunks.filter(|chunks| (1..=ir::MOST_WINDOWS).contains(chunks));
         let body = self.body(&op.ops, false);
         Ok(ir::Action::Pipeline(ir::Pipeline {
             unit: unit.ok_or(format!("{} is not a `unit_size`", window.unit_size))?,
-            chunks: chunks.ok_or(format!("{} is not a `num_chunks`", window.num_chunks))?,
+            chunks: chunks.ok_or(format!(
+                "{} is not a `num_chunks`: a pipeline has 1 to {} chunks",
+                window.num_chunks,
+                ir::MOST_WINDOWS
+            ))?,
             body,
         }))
     }
@@ -361,7 +366,12 @@ fn slice(op: &Op<'_>) -> Result<Option<ir::Slice>, Wrong> {
     let Some(group) = op.tbg_info else { return Ok(None) };
     let (index, count) = (u32::try_from(group.tb_id), u32::try_from(group.tbg_size));
     match (index, count) {
-        (Ok(index), Ok(count)) if index < count => Ok(Some(ir::Slice { index, count })),
+        (Ok(index), Ok(count)) if index < count && count <= ir::MOST_SLICES => {
+            Ok(Some(ir::Slice { index, count }))
+        }
+        (Ok(index), Ok(count)) if index < count => {
+            Err(format!("{count} blocks share an operation: at most {} can", ir::MOST_SLICES))
+        }
         _ => Err(format!("there is no part {} of {}", group.tb_id, group.tbg_size)),
     }
 }

@@ -1,0 +1,112 @@
+//! Small files with large numbers: each is judged or refused in little time and memory.
+
+use crate::cclc::{self, Run};
+use crate::folder::{Folder, says};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Soon, even on a busy machine.
+const SOON: Duration = Duration::from_secs(30);
+
+/// Runs `cclc` with half a gigabyte next to what it takes anyway, most of which is the stack that it reserves.
+fn in_little_memory(folder: &Folder, arguments: &str) -> Run {
+    let line = format!("ulimit -v 1000000; exec \"$CCLC\" --color never {arguments}");
+    let mut command = Command::new("sh");
+    command.current_dir(folder.path("")).env("CCLC", env!("CARGO_BIN_EXE_cclc"));
+    cclc::run(command.args(["-c", &line]), "")
+}
+
+/// Each command ends soon, with a verdict, or with a report that says what it needs.
+fn end_soon(folder: &Folder, commands: &[&str]) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for command in commands {
+        let started = Instant::now();
+        let run = in_little_memory(folder, command);
+        assert!(started.elapsed() < SOON, "{command}: {:?}", started.elapsed());
+        assert!(matches!(run.status, Some(0..=2)), "{command}: {:?}\n{}", run.status, run.stderr);
+        runs.push(run);
+    }
+    runs
+}
+
+const OF_SOURCE: &[&str] = &["check a.ccl", "build a.ccl -o a.json", "run a.ccl", "fmt a.ccl"];
+
+const OF_PLANS: &[&str] =
+    &["verify a.json", "decompile a.json", "run a.json", "list a.json", "diff a.json a.json"];
+
+/// A program of one block with a pipeline.
+fn program(pipeline: &str) -> String {
+    format!(
+        "use std::collectives::unchecked;
+         program p(ranks: int = 1) {{
+             collective unchecked(ranks, inputs = 1, outputs = 1);
+             semaphore s;
+             block main {{ {pipeline} {{ release s; acquire s; }} }}
+         }}"
+    )
+}
+
+/// A plan for one rank that copies its input, with these chunks and operations.
+fn plan(chunks: u64, ops: &str) -> String {
+    format!(
+        r#"{{"name": "g", "collective": "allgather", "protocol": "Simple", "inplace": true,
+             "reuse_resources": false, "num_threads_per_block": 1024, "use_double_scratch_buffer": false,
+             "buffer_alignment": 16, "min_message_size": 0, "max_message_size": 18446744073709551615,
+             "gpus": [{{"id": 0, "input_chunks": {chunks}, "output_chunks": {chunks}, "scratch_chunks": 0,
+                        "threadblocks": [{{"id": 0, "ops": [{ops}], "channels": [], "remote_buffer_refs": []}}],
+                        "channels": [], "remote_buffers": [], "semaphores": []}}]}}"#
+    )
+}
+
+/// A copy of so many chunks, with another field.
+fn copy(chunks: u64, more: &str) -> String {
+    format!(
+        r#"{{"name": "copy", "src_buff": [{{"type": "i", "index": 0, "size": {chunks}}}],
+             "dst_buff": [{{"type": "o", "index": 0, "size": {chunks}}}]{more}}}"#
+    )
+}
+
+#[test]
+fn pipelines_have_at_most_as_many_chunks_as_the_executor_counts() {
+    for chunks in ["2000000000", "65536"] {
+        let text = program(&format!("pipeline unit = 16, chunks = {chunks}"));
+        let folder = Folder::with("a.ccl", &text);
+        let said = format!("the number of chunks in a pipeline must be 1 to 65535, not {chunks}");
+        for run in end_soon(&folder, &OF_SOURCE[..3]) {
+            says(&run.stderr, &["error[E0312]", &said]);
+        }
+    }
+    let most = program("pipeline unit = 16, chunks = 65535");
+    end_soon(&Folder::with("a.ccl", &most), OF_SOURCE);
+
+    for chunks in [4_294_967_295_u64, 65_536] {
+        let body = copy(1, "");
+        let pipeline = format!(
+            r#"{{"name": "pipeline", "iter_context": {{"unit_size": 16, "num_chunks": {chunks}}}, "ops": [{body}]}}"#
+        );
+        let folder = Folder::with("a.json", &plan(1, &pipeline));
+        let runs = end_soon(&folder, OF_PLANS);
+        let said = format!("{chunks} is not a `num_chunks`: a pipeline has 1 to 65535 chunks");
+        says(&runs[0].stderr, &["error[E0902]", &said]);
+    }
+}
+
+#[test]
+fn groups_have_at_most_as_many_blocks_as_there_can_be() {
+    for blocks in [4_000_000_000_u64, 65_536] {
+        let group = format!(r#", "tbg_info": {{"tb_id": 0, "tbg_size": {blocks}}}"#);
+        let folder = Folder::with("a.json", &plan(1, &copy(1, &group)));
+        let runs = end_soon(&folder, OF_PLANS);
+        let said = format!("{blocks} blocks share an operation: at most 65535 can");
+        says(&runs[0].stderr, &["error[E0902]", &said]);
+    }
+    let group = r#", "tbg_info": {"tb_id": 0, "tbg_size": 65535}"#;
+    end_soon(&Folder::with("a.json", &plan(1, &copy(1, group))), OF_PLANS);
+}
+
+#[test]
+fn plans_of_many_chunks_are_judged_and_decompiled_soon() {
+    for chunks in [100_000_000, 2_147_483_647, 4_294_967_295] {
+        end_soon(&Folder::with("a.json", &plan(chunks, &copy(chunks, ""))), OF_PLANS);
+    }
+}
