@@ -93,7 +93,7 @@ const MOST_OTHERS: usize = 64;
 /// How many promises are evaluated for all ranks together at most, and how many steps that may take; if there would be more,
 /// nothing is promised, and a warning says so.
 const MOST_PROMISES: u64 = 1 << 24;
-const FUEL_OF_PROMISES: u64 = 1 << 26;
+const FUEL_OF_PROMISES: u64 = 1 << 27;
 /// How many steps one try may take, which bounds the collective's own loops.
 const FUEL: u64 = 1 << 24;
 
