@@ -211,7 +211,9 @@ impl Disk for Workspace {
         }
         let name = real.file_name().unwrap_or_default().to_string_lossy();
         if real != path && !is_importable(&name) {
-            return Err(format!("it is a link to a file whose name does not end with `{EXTENSION}`"));
+            return Err(format!(
+                "it is a link to a file whose name does not end with `{EXTENSION}`"
+            ));
         }
         read(&real)
     }

@@ -19,8 +19,7 @@ fn uri(path: &Path) -> String {
 
 /// The codes of an open file's diagnostics.
 fn codes(client: &mut Client, uri: &str) -> Vec<String> {
-    let report =
-        client.request("textDocument/diagnostic", json!({"textDocument": {"uri": uri}}));
+    let report = client.request("textDocument/diagnostic", json!({"textDocument": {"uri": uri}}));
     Client::codes(report["items"].as_array().unwrap()).into_iter().map(str::to_owned).collect()
 }
 
@@ -54,7 +53,8 @@ impl Two {
         for name in ["one/sub", "two/sub", "three/sub"] {
             fs::create_dir_all(root.join(name)).unwrap();
         }
-        for name in ["out.ccl", "one/lib.ccl", "two/lib.ccl", "three/lib.ccl", "three/sub/lib.ccl"] {
+        for name in ["out.ccl", "one/lib.ccl", "two/lib.ccl", "three/lib.ccl", "three/sub/lib.ccl"]
+        {
             fs::write(root.join(name), LIB).unwrap();
         }
         Two { _folder: folder, root }

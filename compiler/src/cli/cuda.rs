@@ -8,8 +8,8 @@ use super::output::Output;
 use super::own::Own;
 use super::report::Reporter;
 use super::{Failure, files, output};
-use compiler::cuda::mscclpp::module;
 use compiler::cuda::DEVICE_HEADER;
+use compiler::cuda::mscclpp::module;
 use compiler::driver;
 use std::path::{Path, PathBuf};
 

@@ -71,8 +71,7 @@ fn refuse_to_replace(folder: &Path) -> io::Result<()> {
 fn create_beside(folder: &Path, name: &str) -> io::Result<PathBuf> {
     let mut number = 0;
     loop {
-        let hidden =
-            folder.with_file_name(format!(".{name}.{}.{number}.tmp", std::process::id()));
+        let hidden = folder.with_file_name(format!(".{name}.{}.{number}.tmp", std::process::id()));
         match fs::create_dir(&hidden) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MOST_LEFT => {
                 number += 1;

@@ -77,8 +77,9 @@ pub(crate) fn write(
     fill: impl FnOnce(&mut dyn Write) -> io::Result<bool>,
 ) -> Result<(), Failure> {
     refuse_name(path)?;
-    let failed =
-        |error: io::Error| Failure::Files(format!("cannot write `{}`: {error}", files::shown(path)));
+    let failed = |error: io::Error| {
+        Failure::Files(format!("cannot write `{}`: {error}", files::shown(path)))
+    };
     if path == Path::new("-") || is_special(path) {
         let mut bytes = Vec::new();
         let keep = fill(&mut bytes).map_err(failed)?;

@@ -26,7 +26,7 @@ pub(crate) enum Own<'p> {
     Manifest,
     /// CUDA source, or a header.
     Cuda,
-    /// A makefile rule whose target is this, as it is escaped.
+    /// A makefile rule whose first target is this, as it is escaped, or one that differs in its extension.
     Deps(&'p str),
 }
 
@@ -37,9 +37,7 @@ impl Own<'_> {
             Own::Map => Map::is_written(head),
             Own::Manifest => Manifest::is_written(head),
             Own::Cuda => cuda::is_written(head),
-            Own::Deps(target) => {
-                head.strip_prefix(target.as_bytes()).is_some_and(|rest| rest.starts_with(b":"))
-            }
+            Own::Deps(target) => begins_rule(head, target),
         }
     }
 
@@ -52,6 +50,17 @@ impl Own<'_> {
             Own::Deps(_) => "--emit deps=PATH",
         }
     }
+}
+
+/// Whether a makefile rule begins with a target, or with the plan or the kernels of the same name.
+fn begins_rule(head: &[u8], target: &str) -> bool {
+    let stem = Path::new(target).with_extension("");
+    // Not `with_extension`, which would replace what follows a dot in the name.
+    let [plan, kernels] = ["json", "cu"].map(|end| format!("{}.{end}", stem.to_string_lossy()));
+    [target, &plan, &kernels].into_iter().any(|target| {
+        let rest = head.strip_prefix(target.as_bytes()).unwrap_or_default();
+        rest.starts_with(b":") || rest.starts_with(b" ")
+    })
 }
 
 /// Refuses a path at which there is something else than an output of this kind.

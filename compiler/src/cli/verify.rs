@@ -89,12 +89,7 @@ pub(crate) fn plan(
 }
 
 /// The plan's map, if it has one; or the reason why the map is of no use.
-fn map(
-    plan: &Path,
-    beside: &Path,
-    text: &str,
-    most: u64,
-) -> Result<Option<Map>, String> {
+fn map(plan: &Path, beside: &Path, text: &str, most: u64) -> Result<Option<Map>, String> {
     if plan == Path::new("-") || beside == plan || !beside.exists() {
         return Ok(None);
     }

@@ -73,7 +73,8 @@ mod tests {
         let safe = "\u{fffd}:error::a\n  \u{fffd}:set-output name=a::b\r\u{fffd}:c\na::b ::\n";
         assert_eq!(without_commands(text), safe);
         let text = "a ##vso[task.setvariable]b ##[error] ###[x] ## [y] # #[z] ##w";
-        let safe = "a #\u{fffd}vso[task.setvariable]b #\u{fffd}[error] ##\u{fffd}[x] ## [y] # #[z] ##w";
+        let safe =
+            "a #\u{fffd}vso[task.setvariable]b #\u{fffd}[error] ##\u{fffd}[x] ## [y] # #[z] ##w";
         assert_eq!(without_commands(text), safe);
         assert_eq!(without_commands(safe), safe);
     }

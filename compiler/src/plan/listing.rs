@@ -177,7 +177,11 @@ fn list_head(
 /// or lines of the listing.
 fn quoted(name: &str) -> String {
     let is_word = |c: char| c.is_alphanumeric() || "_-.+=,@/".contains(c);
-    if !name.is_empty() && name.chars().all(is_word) { name.to_owned() } else { format!("{name:?}") }
+    if !name.is_empty() && name.chars().all(is_word) {
+        name.to_owned()
+    } else {
+        format!("{name:?}")
+    }
 }
 
 fn list_connections(

@@ -59,7 +59,8 @@ pub fn head(program: &ir::Program, out: &mut impl Write) -> io::Result<()> {
 pub fn is_written(head: &[u8]) -> bool {
     let line = head.split(|byte| *byte == b'\n').next().and_then(|line| str::from_utf8(line).ok());
     let Some(line) = line else { return false };
-    let keys = ["\",\"collective\":\"", "\",\"protocol\":\"", "\",\"inplace\":", ",\"reuse_resources\":"];
+    let keys =
+        ["\",\"collective\":\"", "\",\"protocol\":\"", "\",\"inplace\":", ",\"reuse_resources\":"];
     let mut rest = line.strip_prefix("{\"name\":\"");
     for key in keys {
         rest = rest.and_then(|rest| rest.split_once(key)).map(|(_, behind)| behind);

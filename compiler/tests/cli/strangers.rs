@@ -242,7 +242,10 @@ mod links {
             }
         }
         let run = crate::cclc::run(folder.command().args(["check", hostile]), "");
-        says(&run.stderr, &["`a\\u{a}::error::b.ccl`", "the control character U+000A", "rename it"]);
+        says(
+            &run.stderr,
+            &["`a\\u{a}::error::b.ccl`", "the control character U+000A", "rename it"],
+        );
         assert_eq!(folder.names(), [hostile, "a.ccl"]);
     }
 }
@@ -287,7 +290,13 @@ fn an_output_that_nobody_named_replaces_only_its_own_kind() {
     folder.write("program.ccl", &program(6));
     ends(folder.cclc("build program.ccl --emit cuda --target mscclpp"), 0);
     folder.write("program.ccl", &program(7));
-    let made = folder.names().into_iter().filter(|name| name.contains(".cu") || name.ends_with(".h"));
+    // A plan and kernels share a file of dependencies.
+    for kinds in ["plan,deps", "cuda,deps", "plan,cuda,deps", "plan,deps"] {
+        ends(folder.cclc(&format!("build program.ccl --emit {kinds}")), 0);
+    }
+    folder.write("program.ccl", &program(8));
+    let made =
+        folder.names().into_iter().filter(|name| name.contains(".cu") || name.ends_with(".h"));
     let made: Vec<String> = made.collect();
     assert_eq!(made.len(), 4, "{made:?}");
     for name in made {
@@ -341,11 +350,11 @@ fn no_line_of_a_log_is_a_command() {
          \"remote_buffers\": [], \"threadblocks\": [{{\"id\": 0, \"channels\": [], \"ops\": [{{\"name\": \"{hostile}\"}}]}}]}}]}}"
     );
     let folder = Folder::with("p.json", &plan);
-    folder.write("q.json", &plan.replace(", \"ops\": [{\"name\"", ", \"ops\": [], \"x\": [{\"name\""));
-    let named = GOOD.replace(
-        "options { ",
-        "options { name = \"::error::x ##vso[a]\"; ",
+    folder.write(
+        "q.json",
+        &plan.replace(", \"ops\": [{\"name\"", ", \"ops\": [], \"x\": [{\"name\""),
     );
+    let named = GOOD.replace("options { ", "options { name = \"::error::x ##vso[a]\"; ");
     folder.write("a.ccl", &named);
     folder.write(
         "b.ccl",

@@ -176,7 +176,10 @@ mod tests {
 
     #[test]
     fn a_name_gives_one_instruction() {
-        assert_eq!(instruction("my file.ccl").as_deref(), Ok("cargo::rerun-if-changed=my file.ccl"));
+        assert_eq!(
+            instruction("my file.ccl").as_deref(),
+            Ok("cargo::rerun-if-changed=my file.ccl")
+        );
         let why = instruction("a\ncargo::rustc-link-arg=-x\n.ccl").unwrap_err();
         assert!(!why.contains('\n') && why.contains("rename it"), "{why}");
     }

@@ -27,7 +27,8 @@ pub fn all(snapshot: &Snapshot, url: &Url) -> Vec<Problem> {
         let settings = Configuration::get(database).settings(database);
         let interrupt = database.interrupt();
         let texts = database.texts();
-        found.findings = diagnostics::whole(&name, &texts, &*snapshot.workspace, &settings, interrupt).findings;
+        found.findings =
+            diagnostics::whole(&name, &texts, &*snapshot.workspace, &settings, interrupt).findings;
         database.give_way();
     }
     let lines = |name: &str| snapshot.lines(name);
