@@ -383,16 +383,16 @@ impl Actor {
         if !workspace.names_like(old) {
             self.name_again(&workspace);
         }
-        // A link may lead out of the old folder, and stay in a new one.
+        // The same name may be that of another file now, and a link may stay in a new folder that leads out of an old one.
         self.snapshot.database.refresh_all();
+        // The texts of open files are the editor's.
+        self.unsaid.extend(self.snapshot.open.keys().cloned());
         self.changed = true;
     }
 
     fn name_again(&mut self, workspace: &Workspace) {
         for (url, open) in Arc::make_mut(&mut self.snapshot.open) {
             open.name = workspace.name(url);
-            // The same name may be that of another file now.
-            self.unsaid.insert(url.clone());
         }
     }
 

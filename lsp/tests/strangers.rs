@@ -106,6 +106,9 @@ fn a_file_outside_imports_from_its_own_folder_until_a_folder_has_both() {
     assert_eq!(codes(&mut client, &open), ["E0207"]);
     change_folders(&mut client, &[&two.path("three")], &[]);
     assert_eq!(codes(&mut client, &open), NOTHING, "it is in the folder");
+    let symbols =
+        client.request("textDocument/documentSymbol", json!({"textDocument": {"uri": open}}));
+    assert!(symbols.to_string().contains("whole"), "the open text counts: {symbols}");
     change_folders(&mut client, &[], &[&two.path("three")]);
     assert_eq!(codes(&mut client, &open), ["E0207"], "the folder is gone");
     client.finish();
