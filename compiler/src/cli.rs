@@ -24,6 +24,7 @@ mod lowering;
 mod manifest;
 mod new;
 pub(crate) mod output;
+mod own;
 mod progress;
 mod report;
 mod run;
@@ -38,6 +39,7 @@ use args::{Args, Command};
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue};
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 /// How a run ended; its number is the exit status. 101 is kept for bugs of the compiler.
@@ -124,14 +126,19 @@ fn clap_says(error: &clap::Error) -> Status {
         report::say(&format!("error: `{word}` is no command, but {command}"));
         return Status::Usage;
     }
-    // If nobody reads the output, nobody can be told that it failed.
-    let _ = error.print();
+    if error.use_stderr() && !std::io::stderr().is_terminal() {
+        // It repeats arguments, which may be names of files.
+        report::say(error.render().to_string().trim_end());
+    } else {
+        // If nobody reads the output, nobody can be told that it failed.
+        let _ = error.print();
+    }
     if error.use_stderr() { Status::Usage } else { Status::Clean }
 }
 
 /// What a file or folder in the place of a command is, and the command that was probably meant.
 fn command_for(path: &Path) -> Option<String> {
-    let name = path.display();
+    let name = files::shown(path);
     if files::ends_in(path, "ccl") {
         return Some(format!(
             "a source file: `cclc check {name}` checks it, `cclc build {name}` builds its plan"

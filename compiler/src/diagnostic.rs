@@ -4,6 +4,7 @@ pub mod change;
 pub mod code;
 pub mod github;
 pub mod json;
+pub mod log;
 pub mod render;
 pub mod sarif;
 pub mod witness;

@@ -28,6 +28,7 @@ mod nature;
 mod operator;
 mod option;
 mod order;
+pub mod path;
 pub mod program;
 mod signature;
 mod stmt;

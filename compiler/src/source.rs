@@ -71,6 +71,33 @@ pub fn changes_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// A character because of which a file's name is refused, both for reading and for writing; none where there is none.
+///
+/// Names go into logs, makefiles, `#line` directives and build scripts' output, where a line end would begin a line that
+/// the name's author chose. They are refused instead of escaped, since each of these places has other escapes, or none.
+#[must_use]
+pub fn refused_character(name: &str) -> Option<char> {
+    name.chars().find(|c| is_refused(*c))
+}
+
+/// A file's name on one line, in which characters that are refused are written as escapes, such as `\u{a}`.
+#[must_use]
+pub fn escape_name(name: &str) -> String {
+    let mut escaped = String::with_capacity(name.len());
+    for c in name.chars() {
+        if is_refused(c) {
+            escaped.extend(c.escape_unicode());
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+fn is_refused(c: char) -> bool {
+    c.is_control() || changes_direction(c) || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
 /// What a report points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
@@ -199,7 +226,15 @@ impl SourceMap {
 
 #[cfg(test)]
 mod tests {
-    use super::{SourceFile, next_line};
+    use super::{SourceFile, escape_name, next_line, refused_character};
+
+    #[test]
+    fn names_have_no_line_ends() {
+        assert_eq!(refused_character("dir/a b,c.ccl"), None);
+        assert_eq!(refused_character("a\n::error::b.ccl"), Some('\n'));
+        assert_eq!(refused_character("a\u{2028}b"), Some('\u{2028}'));
+        assert_eq!(escape_name("a\n\u{202e}é.ccl"), "a\\u{a}\\u{202e}é.ccl");
+    }
 
     #[test]
     fn a_line_ends_with_either_or_both() {

@@ -36,6 +36,8 @@ mod plans;
 mod running;
 #[path = "cli/served.rs"]
 mod served;
+#[path = "cli/strangers.rs"]
+mod strangers;
 #[path = "cli/summaries.rs"]
 mod summaries;
 #[path = "cli/watch.rs"]

@@ -40,10 +40,11 @@ def _ccl_plan(context):
     options = dict(context.attr.options)
     options.setdefault("name", context.label.name)
     arguments = context.actions.args()
-    arguments.add("build").add(context.file.src).add_all(_ROOT + _define(context.attr.define))
+    arguments.add("build").add_all(_ROOT + _define(context.attr.define))
     for name in options:
         arguments.add("-O", "%s=%s" % (name, options[name]))
     arguments.add("--emit", plan, format = "plan=%s").add("--emit", manifest, format = "manifest=%s")
+    arguments.add("--").add(context.file.src)
     context.actions.run(
         executable = context.executable._cclc,
         arguments = [arguments],
@@ -65,7 +66,7 @@ ccl_plan = rule(
 )
 
 def _ccl_check_test(context):
-    words = ["check", context.file.src.short_path] + _ROOT + _define(context.attr.define)
+    words = ["check"] + _ROOT + _define(context.attr.define) + ["--", context.file.src.short_path]
     quoted = ["'%s'" % word.replace("'", "'\\''") for word in [context.executable._cclc.short_path] + words]
     context.actions.write(context.outputs.executable, "#!/bin/sh\nexec %s\n" % " ".join(quoted), is_executable = True)
     needed = [context.executable._cclc, context.file.src] + context.files.imports

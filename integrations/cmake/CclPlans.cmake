@@ -113,7 +113,7 @@ function(ccl_add_plans)
     _ccl_touch(touch "${manifest}")
     add_custom_command(
         OUTPUT "${manifest}"
-        COMMAND "${Ccl_CCLC}" manifest ${manifests} -o "${manifest}"
+        COMMAND "${Ccl_CCLC}" manifest -o "${manifest}" -- ${manifests}
         ${touch}
         DEPENDS ${manifests} "${Ccl_CCLC}"
         COMMENT "Joining ${arg_TARGET}'s manifests"
@@ -129,7 +129,7 @@ function(ccl_add_check)
     _ccl_parse(ccl_add_check "" "NAME;SOURCE;PROGRAM;ROOT;SMS" "DEFINE;OPTION")
     _ccl_require(ccl_add_check NAME SOURCE)
     _ccl_arguments(arguments)
-    add_test(NAME "${arg_NAME}" COMMAND "${Ccl_CCLC}" check ${arguments})
+    add_test(NAME "${arg_NAME}" COMMAND "${Ccl_CCLC}" check ${arguments} -- "${arg_SOURCE}")
 endfunction()
 
 # Sets arg_* in the caller, a function, from its arguments; an unknown one ends the configuration. They are not passed on,
@@ -165,9 +165,9 @@ function(_ccl_output_folder result)
     set(${result} "${folder}" PARENT_SCOPE)
 endfunction()
 
-# The arguments that `check` and `build` share.
+# The arguments that `check` and `build` share. The source comes last, after `--`.
 function(_ccl_arguments result)
-    set(arguments "${arg_SOURCE}")
+    set(arguments "")
     if(DEFINED arg_PROGRAM)
         list(APPEND arguments --program "${arg_PROGRAM}")
     endif()
@@ -216,7 +216,7 @@ function(_ccl_plan folder command kinds result)
     _ccl_touch(touch ${files})
     add_custom_command(
         OUTPUT ${files}
-        COMMAND ${command} ${emit} --emit "deps=${stem}.d"
+        COMMAND ${command} ${emit} --emit "deps=${stem}.d" -- "${arg_SOURCE}"
         ${touch}
         DEPENDS "${arg_SOURCE}" "${Ccl_CCLC}"
         DEPFILE "${stem}.d"
@@ -232,7 +232,7 @@ function(_ccl_kernels folder command result)
     _ccl_touch(touch ${files})
     add_custom_command(
         OUTPUT ${files}
-        COMMAND ${command} --emit "cuda=${stem}.cu" --emit "deps=${stem}.cu.d"
+        COMMAND ${command} --emit "cuda=${stem}.cu" --emit "deps=${stem}.cu.d" -- "${arg_SOURCE}"
         ${touch}
         DEPENDS "${arg_SOURCE}" "${Ccl_CCLC}"
         DEPFILE "${stem}.cu.d"

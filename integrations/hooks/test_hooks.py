@@ -64,3 +64,12 @@ def test_a_plan_is_verified(run):
     run("git", "add", "--all")
     status, text = run.hook("cclc-verify")
     assert status == 1 and "E0902" in text, text
+
+
+def test_the_name_of_a_file_is_no_option(run):
+    plan = run.program.with_name("--timings=x.plan.json")
+    plan.write_text("{}")
+    run("git", "add", "--all")
+    status, text = run.hook("cclc-verify")
+    assert status == 1 and "E0902" in text, text
+    assert not plan.with_name("x.plan.json").exists()

@@ -12,7 +12,7 @@
 
 use crate::analysis::{Analysis, Spot};
 use crate::analyst::{Analyst, Job, Subject};
-use crate::database::{self, Database, Db as _, Disk};
+use crate::database::{self, Database, Db as _, Disk, Text};
 use crate::publisher::Publisher;
 use crate::settings::Settings;
 use crate::text::{self, Encoding, Lines};
@@ -228,11 +228,7 @@ pub fn start(
     let (queue, commands) = mpsc::channel();
     let workspace = Arc::new(workspace);
     let names = Arc::new(Mutex::new(workspace.clone()));
-    let reader = names.clone();
-    let disk: Arc<Disk> = Arc::new(move |name: &str| {
-        let workspace = reader.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        workspace.read(name)
-    });
+    let disk: Arc<dyn Disk> = Arc::new(Folders { now: names.clone() });
     let mut database = Database::new(disk.clone());
     database.set_settings(settings);
     let analyst = Analyst::start(disk, publisher);
@@ -250,6 +246,27 @@ pub fn start(
     };
     thread::spawn(move || actor.run(&commands));
     Handle { queue }
+}
+
+/// The disk, by the folders that are open now.
+struct Folders {
+    now: Arc<Mutex<Arc<Workspace>>>,
+}
+
+impl Folders {
+    fn workspace(&self) -> Arc<Workspace> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Disk for Folders {
+    fn read(&self, name: &str) -> Text {
+        self.workspace().read(name)
+    }
+
+    fn refuse_import(&self, main: &str, name: &str) -> Result<(), String> {
+        self.workspace().refuse_import(main, name)
+    }
 }
 
 /// Starts threads that answer questions; cancelled questions go back into the queue.
@@ -277,7 +294,7 @@ fn answerers(queue: &Sender<Command>, threads: usize) -> Sender<(Question, Snaps
 
 struct Actor {
     snapshot: Snapshot,
-    /// The workspace by whose names files are read from the disk.
+    /// The workspace by whose folders and names files are read from the disk.
     names: Arc<Mutex<Arc<Workspace>>>,
     /// Files whose new texts have not been written to the database yet.
     unsaid: BTreeSet<Url>,
@@ -330,8 +347,8 @@ impl Actor {
             Command::Folders(added, removed) => {
                 let workspace = Arc::new(self.snapshot.workspace.changed(added, removed));
                 let old = std::mem::replace(&mut self.snapshot.workspace, workspace);
-                if !self.snapshot.workspace.names_like(&old) {
-                    self.name_again();
+                if !self.snapshot.workspace.has_folders_of(&old) {
+                    self.follow_folders(&old);
                 }
             }
             Command::Ask(question) => self.ask(question),
@@ -358,17 +375,25 @@ impl Actor {
         }
     }
 
-    /// Gives all files the names that they have in the workspace now.
-    fn name_again(&mut self) {
+    /// Reads files by the folders that are open now, and gives them the names that they have there.
+    fn follow_folders(&mut self, old: &Workspace) {
         let workspace = self.snapshot.workspace.clone();
         *self.names.lock().unwrap_or_else(PoisonError::into_inner) = workspace.clone();
+        self.snapshot.database.change_folders();
+        if !workspace.names_like(old) {
+            self.name_again(&workspace);
+        }
+        // The same name may be that of another file now, and a link may stay in a new folder that leads out of an old one.
+        self.snapshot.database.refresh_all();
+        // The texts of open files are the editor's.
+        self.unsaid.extend(self.snapshot.open.keys().cloned());
+        self.changed = true;
+    }
+
+    fn name_again(&mut self, workspace: &Workspace) {
         for (url, open) in Arc::make_mut(&mut self.snapshot.open) {
             open.name = workspace.name(url);
-            self.unsaid.insert(url.clone());
         }
-        // The same name may be that of another file now.
-        self.snapshot.database.refresh_all();
-        self.changed = true;
     }
 
     fn close(&mut self, url: &Url) {

@@ -5,12 +5,16 @@
 //! Everything is computed on demand and only for the declaration in question, so that an answer takes no longer in a
 //! long file than in a short one.
 
-use crate::database::{self, Database, Db, Declaration, Document, Parsed, Proved, Resolved};
+use crate::database::{
+    self, Database, Db, Declaration, Disk as _, Document, Parsed, Proved, Resolved,
+};
 use crate::excerpt::{Canon, Excerpt};
 use crate::settings::Settings;
 use crate::text::{Encoding, Lines};
 use crate::workspace::Workspace;
+use compiler::resolve::load;
 use compiler::source::{FileId, Span};
+use compiler::syntax::ast;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -80,6 +84,14 @@ impl<'db> Analysis<'db> {
     #[must_use]
     pub fn name(&self) -> Arc<str> {
         self.document.name(self.database)
+    }
+
+    /// The file that an import names; none if there can be no such file, or it may not be imported.
+    #[must_use]
+    pub fn imported(&self, used: &ast::Use) -> Option<String> {
+        let name = self.name();
+        let import = load::imported(&name, used)?;
+        self.workspace.refuse_import(&name, &import).ok().map(|()| import)
     }
 
     /// The editor's settings.

@@ -69,7 +69,7 @@ pub struct Analyst {
 impl Analyst {
     /// Starts the thread, and the one that checks whole files.
     #[must_use]
-    pub fn start(disk: Arc<Disk>, publisher: Publisher) -> Analyst {
+    pub fn start(disk: Arc<dyn Disk>, publisher: Publisher) -> Analyst {
         let next = Arc::new(Mutex::new(None));
         let (wake, awake) = mpsc::channel();
         let (settler, jobs) = mpsc::channel();
@@ -335,7 +335,7 @@ impl Dependencies {
 }
 
 /// Checks whole files, one job after the other.
-fn settle(jobs: &Receiver<(Recheck, Interrupt)>, publisher: &Publisher, disk: &Disk) {
+fn settle(jobs: &Receiver<(Recheck, Interrupt)>, publisher: &Publisher, disk: &dyn Disk) {
     while let Ok((recheck, interrupt)) = jobs.recv() {
         // If the check of a file panics, the findings of its declarations stay.
         let _ =
@@ -343,14 +343,14 @@ fn settle(jobs: &Receiver<(Recheck, Interrupt)>, publisher: &Publisher, disk: &D
     }
 }
 
-fn whole(recheck: &Recheck, interrupt: &Interrupt, publisher: &Publisher, disk: &Disk) {
+fn whole(recheck: &Recheck, interrupt: &Interrupt, publisher: &Publisher, disk: &dyn Disk) {
     for subject in &recheck.subjects {
         let (texts, settings) = (&recheck.texts, &recheck.settings);
-        let checked = diagnostics::whole(&subject.name, texts, &disk, settings, interrupt);
+        let checked = diagnostics::whole(&subject.name, texts, disk, settings, interrupt);
         if interrupt.is_set() {
             return;
         }
-        let text = |name: &str| texts.get(name).cloned().unwrap_or_else(|| disk(name)).ok();
+        let text = |name: &str| texts.get(name).cloned().unwrap_or_else(|| disk.read(name)).ok();
         let lines = |name: &str| Some(Arc::new(Lines::new(text(name)?, recheck.encoding)));
         let url = |name: &str| actor::url(&recheck.open, &recheck.workspace, name);
         let context = Context::new(&lines, &url);

@@ -13,7 +13,7 @@ use crate::cut;
 use crate::diagnostics;
 use crate::entangled::entangled;
 use crate::excerpt::{self, Canon, Excerpt, Names};
-pub use crate::inputs::{Configuration, Declaration, Document, Text};
+pub use crate::inputs::{Configuration, Declaration, Document, Reach, Text};
 use crate::settings::Settings;
 use crate::text::{Encoding, Lines};
 use compiler::diagnostic::Diagnostic;
@@ -104,14 +104,39 @@ pub struct Counts {
     pub proved: AtomicUsize,
 }
 
-/// Reads files that are not open: takes a name, returns the text or says why there is none.
-pub type Disk = dyn Fn(&str) -> Text + Send + Sync;
+/// Files that are not open.
+pub trait Disk: Send + Sync {
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// A short explanation of why there is none, for instance because it is outside the workspace.
+    fn read(&self, name: &str) -> Text;
+
+    /// Refuses a file, open or not, that the file `main` may not import, not even through others.
+    ///
+    /// # Errors
+    /// Why it may not, in words with `outside` among them.
+    fn refuse_import(&self, main: &str, name: &str) -> Result<(), String>;
+}
+
+/// A disk without folders, on which every file may import every other one.
+impl<F: Fn(&str) -> Text + Send + Sync> Disk for F {
+    fn read(&self, name: &str) -> Text {
+        self(name)
+    }
+
+    fn refuse_import(&self, _: &str, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+}
 
 /// What queries need in addition to each other.
 #[salsa::db]
 pub trait Db: salsa::Database {
     /// The file with a name; it is read from the disk if it has not been requested before.
     fn document(&self, name: &str) -> Document;
+    /// The text of a file that the file `main` imports, directly or not; the error is the reason why it has none.
+    fn import(&self, main: &str, name: &str) -> Text;
     /// The flag that is set when an answer is no longer wanted.
     fn interrupt(&self) -> &Interrupt;
     /// How often queries were run.
@@ -133,7 +158,7 @@ pub trait Db: salsa::Database {
 pub struct Database {
     storage: salsa::Storage<Database>,
     documents: Arc<Mutex<BTreeMap<String, Document>>>,
-    disk: Arc<Disk>,
+    disk: Arc<dyn Disk>,
     interrupt: Interrupt,
     counts: Arc<Counts>,
 }
@@ -147,7 +172,14 @@ impl Db for Database {
         let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
         *documents
             .entry(name.to_owned())
-            .or_insert_with(|| Document::new(self, name.into(), (self.disk)(name)))
+            .or_insert_with(|| Document::new(self, name.into(), self.disk.read(name)))
+    }
+
+    fn import(&self, main: &str, name: &str) -> Text {
+        // What may be imported is asked again when the folders have changed.
+        Reach::get(self).changes(self);
+        self.disk.refuse_import(main, name)?;
+        self.document(name).text(self)
     }
 
     fn interrupt(&self) -> &Interrupt {
@@ -162,7 +194,7 @@ impl Db for Database {
 impl Database {
     /// An empty database.
     #[must_use]
-    pub fn new(disk: Arc<Disk>) -> Database {
+    pub fn new(disk: Arc<dyn Disk>) -> Database {
         let database = Database {
             storage: salsa::Storage::default(),
             documents: Arc::default(),
@@ -171,6 +203,7 @@ impl Database {
             counts: Arc::default(),
         };
         Configuration::new(&database, Arc::default());
+        Reach::new(&database, 0);
         database
     }
 
@@ -190,11 +223,19 @@ impl Database {
         configuration.set_settings(self).to(Arc::new(settings));
     }
 
+    /// Asks again what files may import, since the editor's folders have changed.
+    pub fn change_folders(&mut self) {
+        self.stop();
+        let reach = Reach::get(self);
+        let changes = reach.changes(self) + 1;
+        reach.set_changes(self).to(changes);
+    }
+
     /// Reads a file again, if it was read before.
     pub fn refresh(&mut self, name: &str) {
         let known = self.known(name);
         if known {
-            let text = (self.disk)(name);
+            let text = self.disk.read(name);
             self.set_text(name, text);
         }
     }
@@ -375,7 +416,7 @@ pub fn resolve(db: &dyn Db, declaration: Declaration<'_>, text: Arc<str>) -> Res
     let name = declaration.document(db).name(db);
     let mut sources = SourceMap::default();
     let main = sources.add(&*name, text);
-    let mut read = |name: &str| db.document(name).text(db);
+    let mut read = |import: &str| db.import(&name, import);
     let (modules, mut reports) = resolve::load(main, &mut sources, &mut read);
     let resolved = resolve::resolve_all(&modules);
     let syntax = driver::has_errors(&reports);

@@ -5,6 +5,7 @@
 
 use crate::analysis::{Analysis, Semantics, Spot};
 use crate::database::{self, Database, Db as _, Parsed, Resolved};
+use crate::documentation::without_html;
 use crate::excerpt;
 use compiler::resolve::index;
 use compiler::resolve::program::{Constant, Frame, Parameter, Program, Type, Unit};
@@ -329,5 +330,5 @@ fn named(item: &ProgramItemKind) -> Option<&Name> {
 
 fn text_of(docs: &[Doc]) -> Option<String> {
     let lines: Vec<&str> = docs.iter().map(|doc| doc.text.as_str()).collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
+    (!lines.is_empty()).then(|| without_html(&lines.join("\n")))
 }

@@ -8,7 +8,7 @@
 use crate::analysis::{self, Part, Semantics, Spot};
 use crate::complaints::{self, Complaint};
 use crate::cut;
-use crate::database::{self, Configuration, Database, Document, Resolved, Text};
+use crate::database::{self, Configuration, Database, Disk, Document, Resolved, Text};
 use crate::declared::program_of;
 use crate::directive;
 use crate::entangled::entangled;
@@ -192,12 +192,13 @@ pub fn parts(database: &Database, document: Document) -> Findings {
 pub fn whole(
     name: &str,
     texts: &BTreeMap<String, Text>,
-    disk: &dyn Fn(&str) -> Text,
+    disk: &dyn Disk,
     checked_with: &Settings,
     interrupt: &Interrupt,
 ) -> Checked {
-    let mut read = |name: &str| texts.get(name).cloned().unwrap_or_else(|| disk(name));
-    let Ok(text) = read(name) else { return Checked::default() };
+    let known = |name: &str| texts.get(name).cloned().unwrap_or_else(|| disk.read(name));
+    let Ok(text) = known(name) else { return Checked::default() };
+    let mut read = |import: &str| disk.refuse_import(name, import).and_then(|()| known(import));
     let mut sources = SourceMap::default();
     let main = sources.add(name, text.clone());
     let (unit, mut reports) = driver::load(main, &mut sources, &mut read);

@@ -18,6 +18,14 @@ pub struct Document {
     pub text: Text,
 }
 
+/// The folders of the editor, on which it depends what a file may import.
+#[salsa::input(singleton)]
+pub struct Reach {
+    /// How often they have changed.
+    #[returns(copy)]
+    pub changes: u64,
+}
+
 /// The editor's settings.
 #[salsa::input(singleton)]
 pub struct Configuration {

@@ -21,6 +21,7 @@ pub mod database;
 pub mod declared;
 pub mod diagnostics;
 pub mod directive;
+pub mod documentation;
 pub mod entangled;
 pub mod excerpt;
 pub mod features;

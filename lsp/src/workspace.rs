@@ -3,18 +3,25 @@
 //! A file below the root, which is the first folder that the editor names, is called by its path from the root, as
 //! `cclc` calls it when run in the root. Any other file is called by its absolute path, and a URL that is not a file by
 //! the URL. The root and the names stay the same while other folders come and go; if the root goes, the first of the
-//! other folders becomes the root. Imports of files below the root must stay below it.
+//! other folders becomes the root.
+//!
+//! A file's imports must be in the folder of the editor in which it lies itself, or, if it lies in none of them, in its own
+//! folder or below. Links may not lead out of there. What is read is an ordinary file, up to a limit: a repository may
+//! have links to devices, and pipes that never end.
 //!
 //! Names are made from paths without symbolic links, so that a file has only one; URLs lead into the folders as the
 //! editor names them.
 
 use crate::copies;
-use crate::database::Text;
+use crate::database::{Disk, Text};
 use compiler::resolve::load;
+use compiler::resolve::path::{EXTENSION, is_importable};
+use compiler::source::refused_character;
 use lsp_types::Url;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// The largest file that is read, in bytes: the compiler's default limit.
@@ -25,6 +32,9 @@ const MAX_DEPTH: usize = 16;
 
 /// The most source files that are listed.
 const MAX_FILES: usize = 10_000;
+
+/// Why a file is not read. The compiler looks for its word `outside`.
+const OUTSIDE: &str = "it is outside the workspace";
 
 /// The folders that are open in the editor.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +79,13 @@ impl Workspace {
         let folders: Vec<Folder> = kept.chain(added.into_iter().map(Folder::new)).collect();
         let root = self.root.clone().filter(|root| folders.iter().any(|folder| folder.is(root)));
         Workspace { root: root.or_else(|| folders.first().cloned()), folders }
+    }
+
+    /// Whether another workspace has the same folders.
+    #[must_use]
+    pub fn has_folders_of(&self, other: &Workspace) -> bool {
+        self.folders.len() == other.folders.len()
+            && self.folders.iter().zip(&other.folders).all(|(one, other)| one.is(other))
     }
 
     /// Whether another workspace gives files the same names.
@@ -138,33 +155,23 @@ impl Workspace {
     /// from there.
     #[must_use]
     pub fn folder(&self, from: &str, path: &str) -> Option<PathBuf> {
-        let beside = self.path(from).parent()?.join(path);
-        let folder = fs::canonicalize(beside).ok()?;
-        let inside = |root: &Path| folder.starts_with(root);
-        let may = Path::new(from).is_absolute() || self.real_root().is_some_and(inside);
-        (may && !path.starts_with('/')).then_some(folder)
+        let file = self.path(from);
+        let folder = fs::canonicalize(file.parent()?.join(path)).ok()?;
+        let may = !path.starts_with('/') && folder.starts_with(self.import_root(&file));
+        may.then_some(folder)
+    }
+
+    /// The folder in which a file's imports must be: the outermost folder of the editor that contains it, or its own.
+    fn import_root<'p>(&'p self, file: &'p Path) -> &'p Path {
+        let folders = self.folders.iter().map(|folder| folder.real.as_path());
+        let containing = folders.filter(|folder| file.starts_with(folder));
+        let outermost = containing.min_by_key(|folder| folder.as_os_str().len());
+        outermost.or(file.parent()).unwrap_or(file)
     }
 
     fn named(&self, path: &Path) -> String {
         let below = self.real_root().and_then(|root| path.strip_prefix(root).ok());
         below.unwrap_or(path).to_string_lossy().replace('\\', "/")
-    }
-
-    /// The text of a file on the disk.
-    ///
-    /// # Errors
-    /// A short explanation of why the file cannot be read, for instance because it is outside the workspace.
-    pub fn read(&self, name: &str) -> Text {
-        if name.starts_with("std::") {
-            return Ok(load::library_text(name).ok_or("the library has no such module")?.into());
-        }
-        let path = self.path(name);
-        let inside = |root: &Path| fs::canonicalize(&path).is_ok_and(|path| path.starts_with(root));
-        let outside = Path::new(name).is_relative() && !self.real_root().is_some_and(inside);
-        if path.exists() && outside {
-            return Err("it is outside the workspace".to_owned());
-        }
-        read(&path)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -186,17 +193,75 @@ impl Workspace {
     }
 }
 
-fn read(path: &Path) -> Text {
-    let there = fs::metadata(path).map_err(|error| error.to_string())?;
-    if there.is_dir() {
-        return Err("it is a folder".to_owned());
+impl Disk for Workspace {
+    fn read(&self, name: &str) -> Text {
+        if name.starts_with("std::") {
+            return Ok(load::library_text(name).ok_or("the library has no such module")?.into());
+        }
+        let path = clean(&self.path(name));
+        if !path.is_absolute() {
+            return Err(OUTSIDE.to_owned());
+        }
+        if refused_character(name).is_some() {
+            return Err("its name has a control character".to_owned());
+        }
+        let real = fs::canonicalize(&path).map_err(|error| error.to_string())?;
+        if !real.starts_with(self.import_root(&path)) {
+            return Err(OUTSIDE.to_owned());
+        }
+        let name = real.file_name().unwrap_or_default().to_string_lossy();
+        if real != path && !is_importable(&name) {
+            return Err(format!(
+                "it is a link to a file whose name does not end with `{EXTENSION}`"
+            ));
+        }
+        read(&real)
     }
-    if there.len() > MAX_BYTES {
+
+    fn refuse_import(&self, main: &str, name: &str) -> Result<(), String> {
+        if name.starts_with("std::") {
+            return Ok(());
+        }
+        let (main, import) = (self.path(main), clean(&self.path(name)));
+        if import.starts_with(self.import_root(&main)) { Ok(()) } else { Err(OUTSIDE.to_owned()) }
+    }
+}
+
+/// A path without `.`, and without `..` after another part.
+fn clean(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(clean.pop()),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => clean.push(part),
+        }
+    }
+    clean
+}
+
+fn read(path: &Path) -> Text {
+    // Opening a pipe would wait, so it is looked at first; and then once more, since it may have been replaced.
+    refuse_special(&fs::metadata(path).map_err(|error| error.to_string())?)?;
+    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    refuse_special(&file.metadata().map_err(|error| error.to_string())?)?;
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > MAX_BYTES {
         return Err("it is larger than 16 MiB".to_owned());
     }
-    let bytes = fs::read(path).map_err(|error| error.to_string())?;
     let text = String::from_utf8(bytes).map_err(|error| {
         format!("it is not UTF-8 text (byte {})", error.utf8_error().valid_up_to())
     })?;
     Ok(Arc::from(text))
+}
+
+fn refuse_special(there: &fs::Metadata) -> Result<(), String> {
+    if there.is_dir() {
+        Err("it is a folder".to_owned())
+    } else if there.is_file() {
+        Ok(())
+    } else {
+        Err("it is not an ordinary file".to_owned())
+    }
 }

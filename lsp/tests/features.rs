@@ -75,8 +75,7 @@ fn case(file: &Path) -> Result<(), String> {
 fn answer(file: &Path, text: &str) -> Result<String, String> {
     let folder = file.parent().unwrap();
     let workspace = Workspace::new(Some(folder.to_owned()));
-    let reader = workspace.clone();
-    let mut database = Database::new(Arc::new(move |name: &str| reader.read(name)));
+    let mut database = Database::new(Arc::new(workspace.clone()));
     let name = file.file_name().unwrap().to_string_lossy().into_owned();
     database.set_text(&name, Ok(text.into()));
     let url = Url::from_file_path(file).unwrap();

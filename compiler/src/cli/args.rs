@@ -506,7 +506,7 @@ pub(crate) fn manual(man: &Man) -> Result<Status, Failure> {
     match written {
         Ok(()) => Ok(Status::Clean),
         Err(error) => {
-            Err(Failure::Files(format!("cannot write to `{}`: {error}", man.folder.display())))
+            Err(Failure::Files(format!("cannot write to `{}`: {error}", files::shown(&man.folder))))
         }
     }
 }

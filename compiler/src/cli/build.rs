@@ -3,6 +3,8 @@
 use super::args::{Build, Checks, Elaboration, Host};
 use super::load::{self, Loaded};
 use super::lowering::Lowering;
+use super::output::Output;
+use super::own::Own;
 use super::report::Reporter;
 use super::settings::{self, Given, Values};
 use super::sweep::Sweep;
@@ -113,7 +115,9 @@ fn build_one(
     }
     if let (Some(given), Some(first)) = (&wanted.deps, made.first()) {
         let deps = beside("deps", given.as_deref(), first, "d")?;
-        output::write_text(&deps, &makefile(&made, &reporter.sources))?;
+        let target = escaped(&files::name(first));
+        let deps = output_at(&deps, given.as_deref(), Own::Deps(&target));
+        deps.write_text(&makefile(&made, &reporter.sources))?;
     }
     Ok(made.into_iter().next())
 }
@@ -164,20 +168,44 @@ fn plan(
         refuse_names_of_stdout(&[("manifest", &manifest), ("deps", &deps)])?;
     }
     let entry = Entry { any_size: program.any_size(), ..Entry::of(program.program()) };
-    let plan_path = wanted.plan.as_ref().map(|_| plan.as_path());
-    let others = [&map_path, &manifest, &deps].into_iter().filter_map(Option::as_deref);
-    output::refuse_losses(plan_path.into_iter().chain(others), &reporter.sources)?;
-    let Some(made) = write_plan(reporter, input, program, plan_path)? else {
+    let target = escaped(&files::name(&plan));
+    let given = wanted.plan.as_ref().map(|path| path.as_deref().or(build.output.as_deref()));
+    let plan_output = given.map(|given| output_at(&plan, given, Own::Plan));
+    let map_output = place_output(map_path.as_deref(), &wanted.map, Own::Map);
+    let manifest_output = place_output(manifest.as_deref(), &wanted.manifest, Own::Manifest);
+    let deps_output = place_output(deps.as_deref(), &wanted.deps, Own::Deps(&target));
+    let outputs = [plan_output, map_output, manifest_output, deps_output];
+    let outputs = || outputs.into_iter().flatten();
+    output::refuse_losses(outputs().map(|output| output.path), &reporter.sources)?;
+    output::refuse_foreign(outputs())?;
+    let Some(made) = write_plan(reporter, input, program, plan_output)? else {
         return Ok(None);
     };
-    if let (Some(path), Some(map)) = (map_path, map) {
+    if let (Some(output), Some(map)) = (map_output, map) {
         let map = map.bound_to(made.digest.clone());
-        output::write(&path, |out| map.write(out).map(|()| true))?;
+        output.write(|out| map.write(out).map(|()| true))?;
     }
-    if let Some(path) = manifest {
-        manifest::write_one(&path, &plan, entry, made, input.proved)?;
+    if let Some(output) = manifest_output {
+        manifest::write_one(output, &plan, entry, made, input.proved)?;
     }
     Ok(Some(plan))
+}
+
+/// An output at a path, which a person gave if it is `given`.
+fn output_at<'p>(path: &'p Path, given: Option<&Path>, own: Own<'p>) -> Output<'p> {
+    match given {
+        Some(_) => Output::named(path),
+        None => Output::derived(path, own),
+    }
+}
+
+/// An output at a path, if it is wanted, and with a path of its own if one is given.
+fn place_output<'p>(
+    path: Option<&'p Path>,
+    wanted: &Option<Option<PathBuf>>,
+    own: Own<'p>,
+) -> Option<Output<'p>> {
+    path.map(|path| output_at(path, wanted.as_ref().and_then(|given| given.as_deref()), own))
 }
 
 /// Refuses outputs in which the plan's file is named, where it has no name.
@@ -203,7 +231,7 @@ fn write_plan(
     reporter: &mut Reporter,
     input: &BuildInput,
     program: Lowered,
-    path: Option<&Path>,
+    output: Option<Output<'_>>,
 ) -> Result<Option<BuiltPlan>, Failure> {
     let mut made = None;
     let fill = |out: &mut dyn io::Write| {
@@ -215,8 +243,8 @@ fn write_plan(
         }
         Ok(made.is_some())
     };
-    match path {
-        Some(path) => output::write(path, fill)?,
+    match output {
+        Some(output) => output.write(fill)?,
         None => {
             // A sink refuses no bytes.
             let _ = fill(&mut io::sink());
@@ -333,7 +361,7 @@ impl BuildInput {
         }
         Err(Failure::Usage(format!(
             "plans for different parameters would all be written to `{}`: the program's option `name` must tell them apart, or be left out",
-            path.display()
+            files::shown(path)
         )))
     }
 

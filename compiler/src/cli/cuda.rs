@@ -4,10 +4,12 @@
 use super::args::{Build, Host};
 use super::build::{self, BuildInput};
 use super::lowering::Lowering;
+use super::output::Output;
+use super::own::Own;
 use super::report::Reporter;
-use super::{Failure, output};
+use super::{Failure, files, output};
+use compiler::cuda::DEVICE_HEADER;
 use compiler::cuda::mscclpp::module;
-use compiler::cuda::{DEVICE_HEADER, Files};
 use compiler::driver;
 use std::path::{Path, PathBuf};
 
@@ -28,31 +30,46 @@ pub(crate) fn write(
     let Some(kernels) = input.lowered(reporter, proof, &lowering) else {
         return Ok(None);
     };
-    let path = match path.or(args.output.as_deref()) {
+    let given = path.or(args.output.as_deref());
+    let path = match given {
         Some(path) => path.to_owned(),
         None => build::default_path(&kernels.program().options.name, "cu")?,
     };
     let name = file_name(&path)?;
     input.claim(&path)?;
-    let (files, reports) =
+    let (made, reports) =
         driver::write_cuda(&kernels, input.target, &name, &reporter.sources, &reporter.interrupt);
     if reporter.is_stopped() {
         return Ok(None);
     }
     let broken = reporter.add_new(reports);
-    let Some(files) = files.filter(|_| !broken) else { return Ok(None) };
-    if args.target == Host::Mscclpp {
-        let native = driver::write_native(&kernels, &files, &name);
-        output::write_text(&path.with_file_name(format!("{}.cu", module(&name))), &native)?;
+    let Some(made) = made.filter(|_| !broken) else { return Ok(None) };
+    let native = (args.target == Host::Mscclpp).then(|| KernelFile {
+        path: path.with_file_name(format!("{}.cu", module(&name))),
+        text: driver::write_native(&kernels, &made, &name),
+    });
+    let beside = [
+        KernelFile { path: path.with_file_name(DEVICE_HEADER), text: made.device },
+        KernelFile { path: path.with_extension("h"), text: made.header },
+    ];
+    let beside: Vec<KernelFile> = native.into_iter().chain(beside).collect();
+    let source = match given {
+        Some(_) => Output::named(&path),
+        None => Output::derived(&path, Own::Cuda),
+    };
+    let derived = || beside.iter().map(|file| (Output::derived(&file.path, Own::Cuda), &file.text));
+    output::refuse_foreign(derived().map(|(output, _)| output).chain([source]))?;
+    for (output, text) in derived() {
+        output.write_text(text)?;
     }
-    write_files(&path, &files)?;
+    source.write_text(&made.source)?;
     Ok(Some(path))
 }
 
-fn write_files(path: &Path, files: &Files) -> Result<(), Failure> {
-    output::write_text(&path.with_file_name(DEVICE_HEADER), &files.device)?;
-    output::write_text(&path.with_extension("h"), &files.header)?;
-    output::write_text(path, &files.source)
+/// A file next to the kernels' source.
+struct KernelFile {
+    path: PathBuf,
+    text: String,
 }
 
 /// The name of the files, without an extension; all go next to the first.
@@ -62,7 +79,7 @@ fn file_name(path: &Path) -> Result<String, Failure> {
         (Some(stem), Some("cu")) => Ok(stem.to_owned()),
         (Some(_) | None, Some(_) | None) => Err(Failure::Usage(format!(
             "kernels are three files: `{}` must be a path that ends with `.cu`",
-            path.display()
+            files::shown(path)
         ))),
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn run(decompile: &Decompile, reporter: &mut Reporter) -> Result<Stat
     if let Some(source) = source {
         let path = decompile.output.as_deref().unwrap_or(Path::new("-"));
         output::refuse_losses([path], &reporter.sources)?;
-        output::write_text(path, &source.text)?;
+        output::show_or_write(path, &source.text)?;
     }
     Ok(status)
 }

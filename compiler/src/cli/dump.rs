@@ -44,7 +44,7 @@ pub(crate) fn run(dump: &Dump, reporter: &mut Reporter) -> Result<Status, Failur
     };
     let path = dump.output.as_deref().unwrap_or(Path::new("-"));
     output::refuse_losses([path], &reporter.sources)?;
-    output::write_text(path, &text)?;
+    output::show_or_write(path, &text)?;
     Ok(status)
 }
 

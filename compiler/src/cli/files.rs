@@ -2,10 +2,14 @@
 //!
 //! In: paths. Out: texts, or the reason why there is none. What may never come (standard input, a named pipe) is read in a
 //! thread of its own, for which the caller waits until the time is up; the thread ends with the process.
+//!
+//! A file that a person names may be anything that can be read. One that a file names (an import, a map, the source in a
+//! map) is an ordinary file below a folder, whatever links lead to it.
 
 use super::limits;
 use compiler::interrupt::Interrupt;
-use compiler::source::{FileId, SourceMap};
+use compiler::resolve::path::{EXTENSION, is_importable};
+use compiler::source::{FileId, SourceMap, escape_name, refused_character};
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -71,7 +75,23 @@ pub(crate) fn ends_in(path: &Path, end: &str) -> bool {
 
 /// The name of a file in reports.
 pub(crate) fn name(path: &Path) -> String {
-    if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() }
+    if path == Path::new("-") { "<stdin>".to_owned() } else { shown(path) }
+}
+
+/// A path as a message shows it: on one line, whatever its name is.
+pub(crate) fn shown(path: &Path) -> String {
+    escape_name(&path.to_string_lossy())
+}
+
+/// Refuses a file, to be read or written, that has a control character in its name; the error is the reason.
+pub(crate) fn refuse_name(path: &Path) -> Result<(), String> {
+    match refused_character(&path.to_string_lossy()) {
+        Some(c) => Err(format!(
+            "its name has the control character U+{:04X}, which logs and makefiles would read as something else; rename it",
+            u32::from(c)
+        )),
+        None => Ok(()),
+    }
 }
 
 /// The folder that imports must stay in: the given one; otherwise the current one, if the
@@ -86,21 +106,17 @@ pub(crate) fn root(given: Option<&Path>, file: &Path) -> PathBuf {
     }
 }
 
-/// Reads an imported file, if it is inside `root` after links are followed.
-pub(crate) fn import(
-    root: &Path,
-    path: &str,
-    most: u64,
-    interrupt: &Interrupt,
-) -> Result<Arc<str>, String> {
-    let path = Path::new(path);
-    if path.exists() && !inside(path, root) {
-        return Err(format!(
-            "it is outside `{}`; `--root DIR` sets another folder",
-            root.display()
-        ));
+/// Reads an imported file, if it is an ordinary file inside `root` after links are followed, and ends with `.ccl` there,
+/// too.
+pub(crate) fn import(root: &Path, path: &str, most: u64) -> Result<Arc<str>, String> {
+    let real = fs::canonicalize(path).map_err(|error| error.to_string())?;
+    if !fs::canonicalize(root).is_ok_and(|root| real.starts_with(root)) {
+        return Err(format!("it is outside `{}`; `--root DIR` sets another folder", shown(root)));
     }
-    text(path, most, interrupt).map(Arc::from)
+    if !real.file_name().is_some_and(|name| is_importable(&name.to_string_lossy())) {
+        return Err(format!("it is a link to a file whose name does not end with `{EXTENSION}`"));
+    }
+    ordinary(&real, most).map(Arc::from)
 }
 
 fn inside(path: &Path, root: &Path) -> bool {
@@ -113,19 +129,39 @@ fn inside(path: &Path, root: &Path) -> bool {
 /// Reads a file of at most `most` bytes; if that fails, or the time is up, returns the reason. A larger file is not read at
 /// all.
 pub(crate) fn text(path: &Path, most: u64, interrupt: &Interrupt) -> Result<String, String> {
+    refuse_name(path)?;
     let there = fs::metadata(path).map_err(|error| error.to_string())?;
-    if there.is_dir() {
-        return Err("it is a folder".to_owned());
-    }
-    if there.len() > most {
-        return Err(limits::too_large(there.len(), most));
-    }
-    if there.is_file() {
-        return read(fs::File::open(path).map_err(|error| error.to_string())?, most);
+    if there.is_dir() || there.is_file() {
+        return ordinary(path, most);
     }
     // Opening a named pipe waits until somebody opens its other end.
     let path = path.to_owned();
     read_beside(move || fs::File::open(path), most, interrupt)
+}
+
+/// Reads an ordinary file of at most `most` bytes: no pipe, which might never end, and no device.
+pub(crate) fn ordinary(path: &Path, most: u64) -> Result<String, String> {
+    refuse_name(path)?;
+    // Opening a pipe would wait, so it is looked at first; and then once more, since it may have been replaced.
+    refuse_special(&fs::metadata(path).map_err(|error| error.to_string())?)?;
+    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    let there = file.metadata().map_err(|error| error.to_string())?;
+    refuse_special(&there)?;
+    if there.len() > most {
+        return Err(limits::too_large(there.len(), most));
+    }
+    // The file may have grown, and files of the system say that they are empty: what is read is counted.
+    read(file, most)
+}
+
+fn refuse_special(there: &fs::Metadata) -> Result<(), String> {
+    if there.is_dir() {
+        Err("it is a folder".to_owned())
+    } else if there.is_file() {
+        Ok(())
+    } else {
+        Err("it is not an ordinary file".to_owned())
+    }
 }
 
 /// Opens and reads something in a thread of its own, until the time is up.

@@ -53,7 +53,7 @@ fn apart(one: Span, other: Span) -> bool {
 fn write(reporter: &Reporter, file: FileId, edits: &[Edit]) -> Result<(), Failure> {
     let Some(file) = reporter.sources.files.lookup(file) else { return Ok(()) };
     let path = Path::new(&file.name);
-    let failed = |why: &str| Failure::Files(format!("cannot fix `{}`: {why}", path.display()));
+    let failed = |why: &str| Failure::Files(format!("cannot fix `{}`: {why}", files::shown(path)));
     let mut now = SourceMap::default();
     let there = files::open(&mut now, path, reporter.limits.source_bytes(), &reporter.interrupt)
         .map_err(|why| failed(&why))?;

@@ -1,12 +1,15 @@
 //! Folders on the command line: the files in them that a command is for.
 //!
 //! In: the paths that were given. Out: the files among them, and in place of each folder the files below it, sorted by
-//! name. Hidden files and folders are passed over, and links to folders are not followed, so that the search ends. A
-//! folder without such a file is an error: whoever names it means something in it.
+//! name. Hidden files and folders are passed over, and links to folders are not followed, so that the search ends. A link
+//! to a file is followed if it stays in the folder and leads to a file of the same kind; any other is an error, since it
+//! could show, or have formatted, what nobody named. A folder without such a file is an error: whoever names it means
+//! something in it.
 
 use super::build::{MANIFEST, MAP};
 use super::files;
 use super::report::Reporter;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,6 +32,16 @@ impl FileKind {
                     && ![MAP, MANIFEST].iter().any(|end| is_named(path, end))
             }
         }
+    }
+
+    fn refused_link(self) -> String {
+        let end = match self {
+            FileKind::Sources => "ccl",
+            FileKind::Plans => "json",
+        };
+        format!(
+            "it is a link out of the folder, or to a file that does not end with `.{end}` or is hidden; name it itself, if it is meant"
+        )
     }
 
     fn lacking(self) -> &'static str {
@@ -56,48 +69,64 @@ pub(crate) fn expanded(reporter: &mut Reporter, given: &[PathBuf], kind: FileKin
             continue;
         }
         let before = paths.len();
-        if let Err(unread) = collect(reporter, path, kind, &mut paths) {
-            reporter.unreadable(&unread.folder, &unread.why);
-        } else if paths.len() == before {
+        let mut refused = Vec::new();
+        let collected = collect(reporter, path, kind, &mut paths, &mut refused);
+        let any = !refused.is_empty();
+        for unread in refused {
+            reporter.unreadable(&unread.path, &unread.why);
+        }
+        if let Err(unread) = collected {
+            reporter.unreadable(&unread.path, &unread.why);
+        } else if !any && paths.len() == before {
             reporter.unreadable(path, kind.lacking());
         }
     }
     paths
 }
 
-/// A folder that cannot be read, and the reason.
-struct UnreadFolder {
-    folder: PathBuf,
+/// A folder or file that is not read, and the reason.
+struct Unread {
+    path: PathBuf,
     why: String,
 }
 
-/// Adds the files below a folder.
+/// Adds the files below a folder, and the links that are not followed.
 fn collect(
     reporter: &Reporter,
     folder: &Path,
     kind: FileKind,
     paths: &mut Vec<PathBuf>,
-) -> Result<(), UnreadFolder> {
+    refused: &mut Vec<Unread>,
+) -> Result<(), Unread> {
     // Those still to be visited, the next one last.
     let mut open = vec![folder.to_owned()];
     while let Some(path) = open.pop() {
         if reporter.interrupt.is_set() {
-            return Err(UnreadFolder {
-                folder: folder.to_owned(),
-                why: "the time is up".to_owned(),
-            });
+            return Err(Unread { path: folder.to_owned(), why: "the time is up".to_owned() });
         }
         let is_folder = path == folder || is_real_folder(&path);
         if is_folder {
-            let unread =
-                |error: io::Error| UnreadFolder { folder: path.clone(), why: error.to_string() };
+            let unread = |error: io::Error| Unread { path: path.clone(), why: error.to_string() };
             let inside = entries(&path).map_err(unread)?;
             open.extend(inside.into_iter().rev());
         } else if kind.has(&path) && path.is_file() {
-            paths.push(path);
+            if path.is_symlink() && !stays(&path, folder, kind) {
+                refused.push(Unread { path, why: kind.refused_link() });
+            } else {
+                paths.push(path);
+            }
         }
     }
     Ok(())
+}
+
+/// Whether a link leads to a file of the kind that is in the folder and not hidden there.
+fn stays(link: &Path, folder: &Path, kind: FileKind) -> bool {
+    let (Ok(real), Ok(folder)) = (fs::canonicalize(link), fs::canonicalize(folder)) else {
+        return false;
+    };
+    let hidden = |part: &OsStr| part.as_encoded_bytes().starts_with(b".");
+    kind.has(&real) && real.strip_prefix(folder).is_ok_and(|below| !below.iter().any(hidden))
 }
 
 fn is_real_folder(path: &Path) -> bool {

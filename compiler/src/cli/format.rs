@@ -40,7 +40,7 @@ fn one(fmt: &Fmt, reporter: &mut Reporter, path: &Path, file: FileId) -> Result<
     };
     let same = formatted == *text;
     if fmt.check && !same {
-        output::to_stdout(format!("{}\n", files::name(path)).as_bytes())?;
+        output::show(&format!("{}\n", files::name(path)))?;
         return Ok(Status::Errors);
     }
     if !fmt.check && (!same || path == Path::new("-")) {

@@ -46,7 +46,7 @@ pub(crate) fn run(list: &List, reporter: &mut Reporter) -> Result<Status, Failur
     let _ = listing::listing(&plan, &settings, &mut listing);
     let path = list.output.as_deref().unwrap_or(Path::new("-"));
     output::refuse_losses([path], &reporter.sources)?;
-    output::write_text(path, &listing)?;
+    output::show_or_write(path, &listing)?;
     Ok(reporter.finish())
 }
 

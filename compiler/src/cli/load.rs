@@ -47,7 +47,7 @@ pub(crate) fn load(
         if let Some(text) = real.as_ref().ok().and_then(|path| known.get(path)) {
             return Ok(text.clone());
         }
-        let text = files::import(&root, import, left, &interrupt)?;
+        let text = files::import(&root, import, left)?;
         left -= text.len() as u64;
         known.extend(real.ok().map(|path| (path, text.clone())));
         Ok(text)

@@ -5,6 +5,7 @@
 
 use super::args;
 use super::build::BuiltPlan;
+use super::output::Output;
 use super::report::Reporter;
 use super::{Failure, Status, files, output};
 use compiler::diagnostic::{Code, Diagnostic};
@@ -44,13 +45,13 @@ pub(crate) fn run(args: &args::Manifest, reporter: &mut Reporter) -> Result<Stat
 
 /// Writes the manifest of one plan.
 pub(crate) fn write_one(
-    path: &Path,
+    output: Output<'_>,
     plan: &Path,
     entry: Entry,
     made: BuiltPlan,
     proved: bool,
 ) -> Result<(), Failure> {
-    let folder = folder(path).map_err(|error| lost(path, &error))?;
+    let folder = folder(output.path).map_err(|error| lost(output.path, &error))?;
     let written = Written {
         path: named(plan, &folder).map_err(|error| lost(plan, &error))?,
         hash: made.digest,
@@ -58,7 +59,7 @@ pub(crate) fn write_one(
         proved,
     };
     let (manifest, _) = Manifest::of(vec![entry.written(written)]);
-    output::write(path, |out| manifest.write(out).map(|()| true))
+    output.write(|out| manifest.write(out).map(|()| true))
 }
 
 /// Why a manifest has no entries.
@@ -95,7 +96,7 @@ fn folder(file: &Path) -> io::Result<PathBuf> {
 }
 
 fn lost(path: &Path, error: &io::Error) -> Failure {
-    Failure::Files(format!("`{}` has no folder: {error}", path.display()))
+    Failure::Files(format!("`{}` has no folder: {error}", files::shown(path)))
 }
 
 fn no_manifest(path: &Path, why: &str) -> Diagnostic {

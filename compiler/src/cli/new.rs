@@ -4,11 +4,11 @@
 //! `REPOSITORY` in place of the address from which ccl is cloned.
 
 use super::args::New;
-use super::{Failure, Status, report};
+use super::{Failure, Status, files, report};
 use compiler::syntax::token::{Class, Kind};
 use std::fs;
-use std::io;
-use std::path::Path;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 /// The project's files: where each goes, and its text.
 const FILES: [(&str, &str); 5] = [
@@ -22,6 +22,9 @@ const FILES: [(&str, &str); 5] = [
     (".gitignore", include_str!("../../templates/project/.gitignore")),
 ];
 
+/// How many folders left by killed processes may be in the way.
+const MOST_LEFT: u32 = 1000;
+
 /// Makes the folder, completely or not at all.
 pub(crate) fn run(new: &New) -> Result<Status, Failure> {
     let last = new.folder.file_name().and_then(|name| name.to_str());
@@ -29,16 +32,16 @@ pub(crate) fn run(new: &New) -> Result<Status, Failure> {
     let Some(name) = name else {
         return Err(Failure::Usage(format!(
             "`{}`: the last part of the path names the program, in lowercase letters, digits and `_` (or `-`, for which the program has `_`), and must not be a reserved word",
-            new.folder.display()
+            files::shown(&new.folder)
         )));
     };
     let failed = |error: io::Error| {
-        Failure::Files(format!("cannot create `{}`: {error}", new.folder.display()))
+        Failure::Files(format!("cannot create `{}`: {error}", files::shown(&new.folder)))
     };
-    let made = new.folder.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    let done = refuse_to_replace(&new.folder)
-        .and_then(|()| fill(&made, &name))
-        .and_then(|()| fs::rename(&made, &new.folder));
+    files::refuse_name(&new.folder).map_err(io::Error::other).map_err(failed)?;
+    refuse_to_replace(&new.folder).map_err(failed)?;
+    let made = create_beside(&new.folder, &name).map_err(failed)?;
+    let done = fill(&made, &name).and_then(|()| fs::rename(&made, &new.folder));
     if done.is_err() {
         // Nobody can use what was begun; the error that matters is the one that is returned.
         let _ = fs::remove_dir_all(&made);
@@ -51,7 +54,7 @@ pub(crate) fn run(new: &New) -> Result<Status, Failure> {
     };
     report::say(&format!(
         "created `{}`{renamed}; its README.md explains the next steps",
-        new.folder.display()
+        files::shown(&new.folder)
     ));
     Ok(Status::Clean)
 }
@@ -63,6 +66,21 @@ fn refuse_to_replace(folder: &Path) -> io::Result<()> {
     }
 }
 
+/// A new, hidden folder next to the one that will be made. What is there already, a link to a folder for instance, is
+/// neither used nor removed.
+fn create_beside(folder: &Path, name: &str) -> io::Result<PathBuf> {
+    let mut number = 0;
+    loop {
+        let hidden = folder.with_file_name(format!(".{name}.{}.{number}.tmp", std::process::id()));
+        match fs::create_dir(&hidden) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MOST_LEFT => {
+                number += 1;
+            }
+            made => return made.map(|()| hidden),
+        }
+    }
+}
+
 fn fill(folder: &Path, name: &str) -> io::Result<()> {
     for (path, text) in FILES {
         let path = folder.join(path.replace("PROJECT", name));
@@ -71,7 +89,7 @@ fn fill(folder: &Path, name: &str) -> io::Result<()> {
         }
         let text =
             text.replace("PROJECT", name).replace("REPOSITORY", env!("CARGO_PKG_REPOSITORY"));
-        fs::write(path, text)?;
+        fs::File::create_new(path)?.write_all(text.as_bytes())?;
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use super::Status;
 use super::args::{Limits, MessageFormat, Reporting, When};
 use super::levels::Levels;
-use super::{limits, progress};
+use super::{files, limits, progress};
+use compiler::diagnostic::log::without_commands;
 use compiler::diagnostic::render::{self, Colors};
 use compiler::diagnostic::{Code, Diagnostic, Severity, github, json, sarif};
 use compiler::driver::Shared;
@@ -95,7 +96,7 @@ impl Reporter {
     /// Reports a file that could not be read: if the time is up, for that reason.
     pub(crate) fn unreadable(&mut self, path: &Path, why: &str) {
         if self.interrupt.is_set() {
-            let what = format!("while `{}` was read", path.display());
+            let what = format!("while `{}` was read", files::shown(path));
             self.report_the_stop(
                 &what,
                 "give it more time with `--time-limit`, if it is still written",
@@ -103,7 +104,7 @@ impl Reporter {
             return;
         }
         self.unreadable = true;
-        let message = format!("cannot read `{}`: {why}", path.display());
+        let message = format!("cannot read `{}`: {why}", files::shown(path));
         self.diagnostics.push(Diagnostic::without_place(Code::E0901, message));
     }
 
@@ -199,10 +200,10 @@ impl Reporter {
     }
 }
 
-/// Writes a line to standard error, without anything that would move a terminal's cursor. If
-/// standard error is closed, nobody can be told.
+/// Writes a line to standard error, without anything that would move a terminal's cursor, or be a command to the service
+/// that runs a job. If standard error is closed, nobody can be told.
 pub(crate) fn say(text: &str) {
-    print(&format!("{}\n", render::printable(text)));
+    print(&format!("{}\n", without_commands(&render::printable(text))));
 }
 
 fn print(text: &str) {

@@ -7,6 +7,7 @@ use super::report::Reporter;
 use super::{Failure, Status, build, files, output, settings, verify};
 use compiler::bytes;
 use compiler::cuda::launch::{self, Elements};
+use compiler::diagnostic::log::escape_json;
 use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Known, Proof, Target};
 use compiler::emulate::{self, Element, MOST_STEPS, Outcome, Settings, TooLarge, Trial};
@@ -215,7 +216,7 @@ fn tell(
             "promised": promised,
             "seconds": done.time.as_secs_f64(),
         });
-        return output::to_stdout(format!("{line}\n").as_bytes());
+        return output::to_stdout(escape_json(&format!("{line}\n")).as_bytes());
     }
     let what = format!(
         "{}: {} on {}, {} in {} of {}, {number}, {op}{}",
@@ -239,7 +240,7 @@ fn tell(
         many => format!("after {} of {many} schedules of {launches}", done.right),
     };
     let seconds = done.time.as_secs_f64();
-    output::to_stdout(format!("{what}\n{how}: {tried}, in {seconds:.2} s\n").as_bytes())
+    output::show(&format!("{what}\n{how}: {tried}, in {seconds:.2} s\n"))
 }
 
 /// "1KiB or 64KiB"

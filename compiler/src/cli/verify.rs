@@ -10,12 +10,15 @@ use super::report::Reporter;
 use super::{Failure, Status, files, folders, settings};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Known, Target};
-use compiler::interrupt::Interrupt;
 use compiler::ir::Program;
 use compiler::plan::map::{Map, Source};
 use compiler::resolve;
+use compiler::resolve::path::EXTENSION;
 use compiler::source::{FileId, SourceMap};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// Checks each plan.
 pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Failure> {
@@ -67,7 +70,7 @@ pub(crate) fn plan(
     let sources = &mut reporter.sources;
     let text = sources.files[file].text.clone();
     let beside = path.with_extension(MAP);
-    let map = match map(path, &beside, &text, most, &interrupt) {
+    let map = match map(path, &beside, &text, most) {
         Ok(None) => return driver::verified(file, &text, &known, target, &interrupt),
         Ok(Some(map)) => map,
         Err(why) => {
@@ -79,49 +82,89 @@ pub(crate) fn plan(
     let known = known.with_map(&map);
     let (program, mut found) = driver::verified(file, &text, &known, target, &interrupt);
     if !found.is_empty() {
-        let texts: Vec<Option<FileId>> =
-            map.sources().map(|source| open(sources, &beside, source, most, &interrupt)).collect();
+        let texts = MapSources::new(&beside, reporter.limits.source_bytes()).open(sources, &map);
         map.explain(file, &texts, &mut found);
     }
     (program, found)
 }
 
 /// The plan's map, if it has one; or the reason why the map is of no use.
-fn map(
-    plan: &Path,
-    beside: &Path,
-    text: &str,
-    most: u64,
-    interrupt: &Interrupt,
-) -> Result<Option<Map>, String> {
+fn map(plan: &Path, beside: &Path, text: &str, most: u64) -> Result<Option<Map>, String> {
     if plan == Path::new("-") || beside == plan || !beside.exists() {
         return Ok(None);
     }
-    let map = Map::read(&files::text(beside, most, interrupt)?)?;
+    // Nobody named it, so it must be an ordinary file, which is there at once.
+    let map = Map::read(&files::ordinary(beside, most)?)?;
     match map.fits(text) {
         true => Ok(Some(map)),
         false => Err("it was written for a different plan than this one".to_owned()),
     }
 }
 
-/// The text of a source file if it is unchanged, looked for where the compiler read it and next to the map.
-fn open(
-    sources: &mut SourceMap,
-    map: &Path,
-    source: Source<'_>,
-    most: u64,
-    interrupt: &Interrupt,
-) -> Option<FileId> {
-    // A map may name anything: only ordinary files are opened.
-    let read =
-        |path: &Path| path.is_file().then(|| files::text(path, most, interrupt).ok()).flatten();
-    let texts = [
-        resolve::library_text(source.name).map(str::to_owned),
-        read(Path::new(source.name)),
-        read(&map.with_file_name(source.name)),
-    ];
-    let text = texts.into_iter().flatten().find(|text| source.has(text))?;
-    Some(sources.add(source.name, text))
+/// The source files that a map names, which anyone may have written. Each is read at most once, and all together have at
+/// most as many bytes as a source file with its imports.
+///
+/// A path that is absolute, leads up, or has a hidden part is not looked for, and nor is one that does not end with `.ccl`.
+/// What a link leads to must be below the folder in which the path was looked for.
+struct MapSources {
+    /// Where the compiler was probably run, and where the map is.
+    folders: [PathBuf; 2],
+    /// How many bytes may still be read.
+    left: u64,
+    /// What was read, by its path without links; none for what could not be.
+    read: BTreeMap<PathBuf, Option<Arc<str>>>,
+}
+
+impl MapSources {
+    fn new(map: &Path, most: u64) -> MapSources {
+        let beside = map.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folders = [PathBuf::from("."), beside.unwrap_or(Path::new(".")).to_owned()];
+        MapSources { folders, left: most, read: BTreeMap::new() }
+    }
+
+    /// The files whose texts are unchanged, in the order in which the map names them.
+    fn open(mut self, sources: &mut SourceMap, map: &Map) -> Vec<Option<FileId>> {
+        let mut known: BTreeMap<&str, Option<FileId>> = BTreeMap::new();
+        let mut opened = Vec::new();
+        for source in map.sources() {
+            // A map names each file once; whoever names it again gets nothing for it.
+            let taken = known.contains_key(source.name);
+            let text = if taken { None } else { self.text(&source) };
+            let file = text.map(|text| sources.add(source.name, text));
+            known.insert(source.name, file);
+            opened.push(file);
+        }
+        opened
+    }
+
+    fn text(&mut self, source: &Source<'_>) -> Option<Arc<str>> {
+        if let Some(text) = resolve::library_text(source.name) {
+            return source.has(text).then(|| text.into());
+        }
+        let plain = |part: Component<'_>| match part {
+            Component::Normal(part) => !part.as_encoded_bytes().starts_with(b"."),
+            Component::CurDir => true,
+            Component::Prefix(_) | Component::RootDir | Component::ParentDir => false,
+        };
+        let path = Path::new(source.name);
+        if !path.components().all(plain) || !source.name.ends_with(EXTENSION) {
+            return None;
+        }
+        let folders = self.folders.clone();
+        folders.iter().find_map(|folder| self.below(folder, path)).filter(|text| source.has(text))
+    }
+
+    /// The text of a file below a folder.
+    fn below(&mut self, folder: &Path, path: &Path) -> Option<Arc<str>> {
+        let real = fs::canonicalize(folder.join(path)).ok()?;
+        if let Some(text) = self.read.get(&real) {
+            return text.clone();
+        }
+        let text = files::import(folder, &folder.join(path).to_string_lossy(), self.left).ok();
+        self.left -= text.as_ref().map_or(0, |text| text.len() as u64);
+        self.read.insert(real, text.clone());
+        text
+    }
 }
 
 fn useless(map: &Path, why: &str) -> Diagnostic {

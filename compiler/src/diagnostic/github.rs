@@ -3,6 +3,7 @@
 //! One line per report; notes and helps are further lines of its text. The format is that of "Workflow commands for
 //! GitHub Actions": properties and text have different escapes. Places in plans have no lines and go into the text.
 
+use super::log::without_markers;
 use super::render::{place_text, printable};
 use super::{Diagnostic, Severity};
 use crate::source::{Place, SourceMap, Span};
@@ -10,7 +11,7 @@ use crate::source::{Place, SourceMap, Span};
 /// One line per report.
 #[must_use]
 pub fn lines(sources: &SourceMap, diagnostics: &[Diagnostic]) -> String {
-    diagnostics.iter().map(|diagnostic| line(sources, diagnostic)).collect()
+    diagnostics.iter().map(|report| without_markers(&line(sources, report))).collect()
 }
 
 fn line(sources: &SourceMap, diagnostic: &Diagnostic) -> String {

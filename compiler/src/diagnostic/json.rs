@@ -7,7 +7,7 @@
 
 mod witness;
 
-use super::{Certainty, Diagnostic, Edit, Fix, Label, render};
+use super::{Certainty, Diagnostic, Edit, Fix, Label, log, render};
 use crate::source::{Place, SourceMap, Span};
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub const VERSION: u32 = 1;
 /// One line per report.
 #[must_use]
 pub fn lines(sources: &SourceMap, diagnostics: &[Diagnostic]) -> String {
-    diagnostics.iter().map(|diagnostic| line(sources, diagnostic) + "\n").collect()
+    diagnostics.iter().map(|report| log::escape_json(&line(sources, report)) + "\n").collect()
 }
 
 fn line(sources: &SourceMap, diagnostic: &Diagnostic) -> String {
@@ -54,7 +54,7 @@ pub fn linked_text(sources: &SourceMap, text: &str, links: &[Link]) -> String {
         places: link.places.iter().map(|place| self::place(sources, *place)).collect(),
     };
     let linked = LinkedText { version: VERSION, text, links: links.iter().map(link).collect() };
-    serde_json::to_string(&linked).unwrap_or_default() + "\n"
+    log::escape_json(&serde_json::to_string(&linked).unwrap_or_default()) + "\n"
 }
 
 #[derive(Serialize)]

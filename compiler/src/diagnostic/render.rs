@@ -2,11 +2,12 @@
 //!
 //! In: reports and the files that they point to. Out: text, either `human` (drawn source with all places, notes and
 //! helps) or `short` (one line per report, for editors and `grep`). Whatever the text and the spans are, the output is
-//! readable: spans are clipped to their file, and characters that would move a terminal's cursor are replaced before
-//! they are drawn.
+//! readable: spans are clipped to their file, characters that would move a terminal's cursor are replaced before
+//! they are drawn, and no line is a command to the service whose log it ends in.
 
 mod excerpt;
 
+use super::log::without_commands;
 use super::{Certainty, Diagnostic, Label, Severity};
 use crate::source::{FileId, Place, PlanPlace, SourceFile, SourceMap, Span, changes_direction};
 use ariadne::{Color, Config, IndexType, Report, ReportKind};
@@ -43,13 +44,14 @@ pub fn human(sources: &SourceMap, diagnostics: &[Diagnostic], colors: Colors) ->
         canvas.draw(&mut out, diagnostic);
         out.push('\n');
     }
-    out
+    without_commands(&out)
 }
 
 /// One line per report: `path:line:column: error[E0201]: message`.
 #[must_use]
 pub fn short(sources: &SourceMap, diagnostics: &[Diagnostic]) -> String {
-    diagnostics.iter().map(|diagnostic| short_line(sources, diagnostic)).collect()
+    let lines: String = diagnostics.iter().map(|report| short_line(sources, report)).collect();
+    without_commands(&lines)
 }
 
 fn short_line(sources: &SourceMap, diagnostic: &Diagnostic) -> String {

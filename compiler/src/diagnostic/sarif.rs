@@ -29,7 +29,7 @@ pub fn log(sources: &SourceMap, diagnostics: &[Diagnostic]) -> String {
             "results": results,
         }],
     });
-    format!("{log:#}\n")
+    super::log::escape_json(&format!("{log:#}\n"))
 }
 
 fn rule(code: Code) -> Value {

@@ -1,7 +1,7 @@
 //! The canonical listing of a plan: what MSCCL++'s loader makes of it for a given number of bytes in a chunk.
 //!
 //! In: a [`Plan`], never the concrete program, so that faulty plans can be shown as they are. Out: one line for each
-//! item. All arithmetic is the loader's, 32-bit truncation included; offsets and sizes are printed as it stores them. A
+//! item. A name that is not a word is in quotes, with escapes. All arithmetic is the loader's, 32-bit truncation included; offsets and sizes are printed as it stores them. A
 //! rank that the loader refuses, or on which it would divide by zero, becomes one line that begins with `REJECT`.
 
 mod blocks;
@@ -141,8 +141,8 @@ fn list_head(
     write!(
         out,
         "plan {} collective {} inplace {} packet {} reuse {} double {} threads {} align {}",
-        plan.name,
-        plan.collective,
+        quoted(&plan.name),
+        quoted(&plan.collective),
         u8::from(plan.inplace),
         u8::from(plan.protocol == "LL"),
         u8::from(plan.reuse_resources),
@@ -171,6 +171,17 @@ fn list_head(
         )?;
     }
     out.write_char('\n')
+}
+
+/// A name that a plan gives: as it is if it is a word, and otherwise in quotes, so that it cannot be taken for other words
+/// or lines of the listing.
+fn quoted(name: &str) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || "_-.+=,@/".contains(c);
+    if !name.is_empty() && name.chars().all(is_word) {
+        name.to_owned()
+    } else {
+        format!("{name:?}")
+    }
 }
 
 fn list_connections(

@@ -183,6 +183,14 @@ impl Manifest {
         }
     }
 
+    /// Whether a file that begins like this is a manifest that was written here.
+    #[must_use]
+    pub fn is_written(head: &[u8]) -> bool {
+        let version = head.strip_prefix(b"{\n  \"version\": ").unwrap_or_default();
+        let digits = version.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        version.get(digits..).is_some_and(|rest| rest.starts_with(b",\n  \"plans\": ["))
+    }
+
     /// Writes the manifest.
     ///
     /// # Errors

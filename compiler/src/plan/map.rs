@@ -124,6 +124,14 @@ impl Map {
         out.write_all(b"\n")
     }
 
+    /// Whether a file that begins like this is a map that was written here.
+    #[must_use]
+    pub fn is_written(head: &[u8]) -> bool {
+        let version = head.strip_prefix(b"{\"version\":").unwrap_or_default();
+        let digits = version.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        version.get(digits..).is_some_and(|rest| rest.starts_with(b",\"plan\":\"blake3:"))
+    }
+
     /// The arguments of the plan's collective before copies were made, as they would be written in source.
     #[must_use]
     pub fn arguments(&self) -> &[(String, String)] {

@@ -54,6 +54,20 @@ pub fn head(program: &ir::Program, out: &mut impl Write) -> io::Result<()> {
     )
 }
 
+/// Whether a file that begins like this is a plan that was written here: what [`head`] writes is its first line.
+#[must_use]
+pub fn is_written(head: &[u8]) -> bool {
+    let line = head.split(|byte| *byte == b'\n').next().and_then(|line| str::from_utf8(line).ok());
+    let Some(line) = line else { return false };
+    let keys =
+        ["\",\"collective\":\"", "\",\"protocol\":\"", "\",\"inplace\":", ",\"reuse_resources\":"];
+    let mut rest = line.strip_prefix("{\"name\":\"");
+    for key in keys {
+        rest = rest.and_then(|rest| rest.split_once(key)).map(|(_, behind)| behind);
+    }
+    rest.is_some_and(|rest| rest.ends_with(",\"gpus\":["))
+}
+
 /// Writes one rank. Ranks are written in order, from 0.
 ///
 /// # Errors

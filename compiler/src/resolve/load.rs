@@ -1,19 +1,22 @@
 //! Loads all files that one file needs. In: the main file. Out: parsed [`Modules`], in which every `use` knows its
 //! file.
 //!
-//! Rules: `std::..` is a file of the library; a string is a path relative to the importing file, never absolute. The
-//! reader decides how far up a path may lead (E0207). Files may not import themselves, not even through others (E0207).
-//! A file or name that does not exist is E0206.
+//! Rules: `std::..` is a file of the library; a string is a path relative to the importing file, and `path` says which ones
+//! there are. The reader decides how far up a path may lead (E0207). Files may not import themselves, not even through
+//! others (E0207). A file or name that does not exist is E0206. So is a file with errors and without a single
+//! declaration: it is something else, and no report shows its lines.
 
 use super::import::{Wanted, module_with};
 use super::index::{self, Index};
 use super::lost;
 use super::name::meant;
-use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
+use super::path;
+use crate::diagnostic::{Code, Diagnostic, Severity, nearest, render};
 use crate::phase::phase;
-use crate::source::{FileId, Place, Ranges, SourceMap, Span};
+use crate::source::{FileId, LINE_ENDS, Place, Ranges, SourceMap, Span};
 use crate::syntax;
 use crate::syntax::ast;
+use crate::syntax::token::Kind;
 use crate::table::{Table, id};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,6 +31,10 @@ const MAX_DEPTH: usize = 64;
 
 /// How many files one file may need.
 const MAX_FILES: usize = 1024;
+
+/// The words with which declarations begin.
+const DECLARATIONS: [Kind; 6] =
+    [Kind::Use, Kind::Let, Kind::Fn, Kind::Proc, Kind::Collective, Kind::Program];
 
 /// The word in an error with which a reader says that a file must not be read.
 const OUTSIDE: &str = "outside";
@@ -67,6 +74,18 @@ impl Module {
     #[must_use]
     pub fn is_broken(&self) -> bool {
         !self.faults.is_empty()
+    }
+
+    /// Whether it is something else than ccl: it has errors, and no line begins as a declaration does. What the parser
+    /// makes of such a text, guessing what was meant, is no sign of ccl.
+    fn is_foreign(&self) -> bool {
+        let begins = |line: &str| {
+            let line = line.trim_start();
+            let end = line.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let word = line.get(..end.unwrap_or(line.len())).unwrap_or_default();
+            DECLARATIONS.iter().any(|kind| kind.text() == word)
+        };
+        self.is_broken() && !self.text.split(LINE_ENDS).any(begins)
     }
 
     /// Whether the span overlaps a statement with syntax errors, which have been reported.
@@ -224,7 +243,15 @@ impl Loading {
             return self.again(modules, chain, known, span);
         }
         let file = sources.add(name.clone(), text.clone());
+        let before = self.reports.len();
         let module = self.parse(modules, file, name.clone(), text);
+        if library.is_none() && modules.modules[module].is_foreign() {
+            let first = self.reports.split_off(before).into_iter().next();
+            let first = first.and_then(|report| report.primary).map(|label| label.place);
+            let place = first.map(|place| render::place_text(sources, place));
+            self.reports.push(not_ccl(root_span(use_), &name, place.as_deref()));
+            return None;
+        }
         self.known.insert(name, module);
         Some((module, true))
     }
@@ -263,14 +290,8 @@ fn locate(
         ast::UseRoot::File(path) if from.starts_with("std::") => {
             Err(Box::new(library_imports_file(path.span)))
         }
-        ast::UseRoot::File(path)
-            if path.text.is_empty()
-                || path.text.starts_with('/')
-                || path.text.contains(['\\', ':', '\0']) =>
-        {
-            Err(Box::new(bad_path(path)))
-        }
         ast::UseRoot::File(path) => {
+            path::check(path)?;
             let directory = from.rfind('/').map_or("", |slash| from.get(..=slash).unwrap_or(""));
             Ok((normalize(&format!("{directory}{}", path.text)), None))
         }
@@ -400,6 +421,16 @@ fn cannot_read(place: Span, name: &str, why: &str) -> Diagnostic {
         .note("a path in a `use` is relative to the file that contains it")
 }
 
+fn not_ccl(place: Span, name: &str, first: Option<&str>) -> Diagnostic {
+    let message = format!("`{name}` is not ccl: it has no declaration that can be read");
+    let report = Diagnostic::new(Code::E0206, place, message);
+    let report = match first {
+        Some(first) => report.note(format!("the first error is at {first}")),
+        None => report,
+    };
+    report.help(format!("`cclc check {name}` shows what is wrong with it"))
+}
+
 fn import_cycle(modules: &Modules, chain: &[Open], span: Span) -> Diagnostic {
     if chain.len() == 1 {
         return Diagnostic::new(Code::E0207, span, "this file imports itself")
@@ -426,11 +457,6 @@ fn too_many_imports(span: Span, deep: bool) -> Diagnostic {
 
 fn library_imports_file(span: Span) -> Diagnostic {
     Diagnostic::new(Code::E0207, span, "a module of the library cannot import a file")
-}
-
-fn bad_path(path: &ast::Str) -> Diagnostic {
-    Diagnostic::new(Code::E0207, path.span, "an import is a path relative to this file")
-        .help("write it with `/`, without a drive or a leading `/`: `\"../common.ccl\"`")
 }
 
 fn outside(place: Span, name: &str, why: &str) -> Diagnostic {

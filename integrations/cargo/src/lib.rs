@@ -92,21 +92,22 @@ impl Plan {
 
     fn run(&self, outputs: &[(&str, &Path)], main: &Path) {
         println!("cargo::rerun-if-env-changed=CCLC");
-        println!("cargo::rerun-if-changed={}", self.source.display());
+        rerun_if_changed(&self.source.to_string_lossy());
         let compiler = env::var_os("CCLC").unwrap_or_else(|| "cclc".into());
         if let Some(file) = file_of(Path::new(&compiler)) {
-            println!("cargo::rerun-if-changed={}", file.display());
+            rerun_if_changed(&file.to_string_lossy());
         }
         let mut read = main.as_os_str().to_owned();
         read.push(".d");
         let mut command = Command::new(&compiler);
-        command.arg("build").arg(&self.source).args(&self.arguments);
+        command.arg("build").args(&self.arguments);
         command.args(["-O", &format!("name={}", self.plan_name())]);
         for (kind, path) in outputs.iter().copied().chain([("deps", Path::new(&read))]) {
             let mut emit = OsString::from(format!("{kind}="));
             emit.push(path);
             command.arg("--emit").arg(emit);
         }
+        command.arg("--").arg(&self.source);
         match command.status() {
             Ok(status) if status.success() => {}
             Ok(_) => refuse(&format!("`{}` was not built", self.source.display())),
@@ -117,9 +118,22 @@ impl Plan {
         }
         let rule = fs::read_to_string(&read).unwrap_or_default();
         for file in inputs(&rule) {
-            println!("cargo::rerun-if-changed={file}");
+            rerun_if_changed(&file);
         }
     }
+}
+
+/// Makes Cargo run the script again when a file has changed.
+fn rerun_if_changed(file: &str) {
+    println!("{}", instruction(file).unwrap_or_else(|why| refuse(&why)));
+}
+
+/// What Cargo is told. Behind a line end in a file's name, it would read another instruction, such as one for the linker.
+fn instruction(file: &str) -> Result<String, String> {
+    if file.contains(char::is_control) {
+        return Err(format!("{file:?} has a control character in its name: rename it"));
+    }
+    Ok(format!("cargo::rerun-if-changed={file}"))
 }
 
 /// The file of a program; none if it cannot be found, which will be noticed when it is run.
@@ -158,7 +172,17 @@ fn refuse(why: &str) -> ! {
 
 #[cfg(test)]
 mod tests {
-    use super::inputs;
+    use super::{inputs, instruction};
+
+    #[test]
+    fn a_name_gives_one_instruction() {
+        assert_eq!(
+            instruction("my file.ccl").as_deref(),
+            Ok("cargo::rerun-if-changed=my file.ccl")
+        );
+        let why = instruction("a\ncargo::rustc-link-arg=-x\n.ccl").unwrap_err();
+        assert!(!why.contains('\n') && why.contains("rename it"), "{why}");
+    }
 
     #[test]
     fn files_of_a_rule() {

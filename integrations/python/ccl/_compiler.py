@@ -142,7 +142,7 @@ def build(
     """
     # Under a name that only this call uses, until it is known to come from this build.
     manifest = _manifest_path(source, output)
-    arguments = ["build", os.fspath(source), "--emit", "plan", "--emit", "map", "--emit", f"manifest={manifest}"]
+    arguments = ["build", "--emit", "plan", "--emit", "map", "--emit", f"manifest={manifest}"]
     if output is not None:
         arguments += ["-o", os.fspath(output)]
     if program is not None:
@@ -154,6 +154,7 @@ def build(
         arguments += ["--root", os.fspath(root)]
     if unproved:
         arguments.append("--unproved")
+    arguments += ["--", os.fspath(source)]
     with _folder(manifest.parent):
         return _built(source, output, arguments, manifest, unproved)
 
@@ -203,8 +204,8 @@ def verify(*plans: Union[PathLike, Any], define: Optional[Mapping[str, Any]] = N
         CclError: if a file cannot be read, or a program cannot become a plan.
     """
     with tempfile.TemporaryDirectory() as folder:
-        arguments = ["verify", *(_plan_file(plan, at, Path(folder)) for at, plan in enumerate(plans))]
-        return _verified(arguments, define, folder)
+        files = [_plan_file(plan, at, Path(folder)) for at, plan in enumerate(plans)]
+        return _verified(files, define, folder)
 
 
 def _plan_file(plan: Union[PathLike, Any], at: int, folder: Path) -> str:
@@ -222,10 +223,11 @@ def _plan_file(plan: Union[PathLike, Any], at: int, folder: Path) -> str:
     return str(path)
 
 
-def _verified(arguments: List[str], define: Optional[Mapping[str, Any]], folder: str) -> List[Report]:
+def _verified(files: List[str], define: Optional[Mapping[str, Any]], folder: str) -> List[Report]:
+    arguments = ["verify"]
     for name, value in (define or {}).items():
         arguments += ["-D", f"{name}={_literal(value)}"]
-    status, reports, said = _run(arguments, without=folder)
+    status, reports, said = _run([*arguments, "--", *files], without=folder)
     if status != _CLEAN and not (status == _FOUND and reports):
         raise _refused("the plans cannot be checked", reports, said)
     return reports
@@ -239,7 +241,7 @@ def _manifest_path(source: PathLike, output: Optional[PathLike]) -> Path:
 
 def _run(arguments: Sequence[str], without: Optional[str] = None) -> Tuple[int, List[Report], str]:
     """Runs the compiler; the name of the folder `without`, and of the ones in it, is left out of the reports."""
-    command = [cclc(), *arguments, "--message-format", "json"]
+    command = [cclc(), "--message-format", "json", *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
     except OSError as error:

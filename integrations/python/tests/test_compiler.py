@@ -131,11 +131,20 @@ def test_a_compiler_that_fails_without_a_report(folder, monkeypatch, script, say
             call()
 
 
-def test_a_report_may_contain_any_character(folder):
-    (folder / "a\u2028b\x85.ccl").write_text("let a = ;\n")
-    with pytest.raises(ccl.CclError, match="error\\[E01") as caught:
-        ccl.build("a\u2028b\x85.ccl")
-    assert "a\u2028b\x85.ccl" in caught.value.reports[0].place
+def test_a_name_with_a_control_character_is_refused(folder):
+    (folder / "a\u2028b.ccl").write_text("let a = 1;\n")
+    with pytest.raises(ccl.CclError, match=r"`a\\u\{2028\}b\.ccl`: its name has the control character U\+2028") as caught:
+        ccl.build("a\u2028b.ccl")
+    assert [report.code for report in caught.value.reports] == ["E0901"]
+
+
+def test_the_name_of_a_file_is_no_option(folder):
+    plan = ccl.build("gather.ccl", "plan.json")
+    plan.path.rename("--timings=x.json")
+    assert ccl.verify("--timings=x.json") == []
+    assert not (folder / "x.json").exists()
+    (folder / "gather.ccl").rename("-q.ccl")
+    assert ccl.build("-q.ccl", "plan.json").path.exists()
 
 
 def test_paths_and_names_as_projects_have_them(folder):

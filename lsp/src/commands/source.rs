@@ -2,7 +2,7 @@
 
 use crate::actor::Snapshot;
 use crate::cut;
-use crate::database::{Configuration, Text};
+use crate::database::{Configuration, Disk as _, Text};
 use crate::directive;
 use crate::settings::Settings;
 use crate::workspace::Workspace;
@@ -46,13 +46,18 @@ impl SourceSnapshot {
         }
     }
 
+    fn text(&self, name: &str) -> Text {
+        self.texts.get(name).cloned().unwrap_or_else(|| self.workspace.read(name))
+    }
+
     /// Loads the file and finds the program.
     pub(super) fn load(&self, wanted: Option<&str>) -> Result<LoadedProgram, String> {
-        let mut read =
-            |name: &str| self.texts.get(name).cloned().unwrap_or_else(|| self.workspace.read(name));
-        let text = read(&self.name).map_err(|why| format!("`{}`: {why}", self.name))?;
+        let text = self.text(&self.name).map_err(|why| format!("`{}`: {why}", self.name))?;
         let mut sources = SourceMap::default();
         let main = sources.add(&*self.name, text.clone());
+        let mut read = |import: &str| {
+            self.workspace.refuse_import(&self.name, import).and_then(|()| self.text(import))
+        };
         let (unit, reports) = driver::load(main, &mut sources, &mut read);
         if driver::has_errors(&reports) {
             return Err(describe_errors(&sources, &reports));

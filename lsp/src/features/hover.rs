@@ -16,7 +16,6 @@ use compiler::bytes;
 use compiler::diagnostic::Code;
 use compiler::elaborate::observe::ObservedValue;
 use compiler::ir;
-use compiler::resolve::load;
 use compiler::source::{FileId, Span};
 use compiler::syntax::ast::{ExprKind, Item, ItemKind, ProgramItemKind, StmtKind, UseRoot};
 use compiler::syntax::token::{Class, Kind, tokens};
@@ -156,7 +155,7 @@ impl<'a, 'db> Context<'a, 'db> {
         let is = |span: Span| span == self.word.span;
         let named = used.path.iter().any(|name| is(name.span))
             || matches!(&used.root, UseRoot::File(path) if is(path.span));
-        let name = load::imported(&self.analysis.name(), used).filter(|_| named)?;
+        let name = self.analysis.imported(used).filter(|_| named)?;
         declared::of_file(self.analysis, &name)
     }
 

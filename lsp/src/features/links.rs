@@ -1,7 +1,6 @@
 //! Imports as links to the imported files, including those of the library.
 
 use crate::analysis::Analysis;
-use compiler::resolve::load;
 use compiler::source::Span;
 use compiler::syntax::ast::{ItemKind, Use, UseRoot};
 use lsp_types::{DocumentLink, Url};
@@ -15,7 +14,7 @@ pub fn links(analysis: &Analysis<'_>, url: &dyn Fn(&str) -> Option<Url>) -> Vec<
             let ItemKind::Use(used) = &item.kind else { continue };
             let range = part.range(module(used));
             let range = analysis.lines.range(range);
-            let target = load::imported(&analysis.name(), used).and_then(|name| url(&name));
+            let target = analysis.imported(used).and_then(|name| url(&name));
             let tooltip = Some("open the imported file".to_owned());
             links.extend(target.map(|target| DocumentLink {
                 range,

@@ -25,11 +25,10 @@ pub fn all(snapshot: &Snapshot, url: &Url) -> Vec<Problem> {
     let mut found = diagnostics::parts(database, database.document(&name));
     if found.doubtful {
         let settings = Configuration::get(database).settings(database);
-        let workspace = &snapshot.workspace;
-        let disk = |name: &str| workspace.read(name);
         let interrupt = database.interrupt();
         let texts = database.texts();
-        found.findings = diagnostics::whole(&name, &texts, &disk, &settings, interrupt).findings;
+        found.findings =
+            diagnostics::whole(&name, &texts, &*snapshot.workspace, &settings, interrupt).findings;
         database.give_way();
     }
     let lines = |name: &str| snapshot.lines(name);

@@ -136,7 +136,7 @@ impl Blocks<'_> {
         out: &mut String,
     ) -> Result<(), Refusal> {
         let Some(number) = OPERATIONS.iter().position(|name| *name == op.name) else {
-            return refuse(format!("Invalid operation type: {}", op.name));
+            return refuse(format!("Invalid operation type: {}", super::quoted(&op.name)));
         };
         // The channel type is parsed before anything is printed, since a bad one makes the loader refuse even a `nop`.
         let kind = op.channel_type.as_deref().map_or(Ok(Kind::None), Kind::parse)?;

@@ -5,7 +5,6 @@ use super::named::Named;
 use crate::analysis::Analysis;
 use crate::database::Db as _;
 use compiler::resolve::index::{Entry, index};
-use compiler::resolve::load;
 use compiler::source::FileId;
 use compiler::syntax::token::{Kind, Token};
 use compiler::syntax::{self, ast};
@@ -45,7 +44,7 @@ fn declared(analysis: &Analysis<'_>, words: &[&str], named: &[&str]) -> Vec<Comp
     let Some(ast::ItemKind::Use(used)) = file.items.into_iter().next().map(|item| item.kind) else {
         return Vec::new();
     };
-    let Some(name_of) = load::imported(&analysis.name(), &used) else { return Vec::new() };
+    let Some(name_of) = analysis.imported(&used) else { return Vec::new() };
     let Ok(text) = analysis.database.document(&name_of).text(analysis.database) else {
         return Vec::new();
     };

@@ -11,7 +11,6 @@ use crate::database::{self, Resolved};
 use crate::declared;
 use crate::excerpt;
 use compiler::resolve::index::{Entry, EntryKind, index};
-use compiler::resolve::load;
 use compiler::resolve::program::{Frame, Unit};
 use compiler::syntax::ast;
 use compiler::syntax::token::{Kind, Token};
@@ -345,9 +344,8 @@ impl<'a> Scope<'a> {
     /// Those of the file's declarations and imports that are among the ones `of` a unit.
     fn names(&self, of: impl Fn(&Unit) -> Vec<String>) -> BTreeSet<Named> {
         let mut names = BTreeSet::new();
-        let file = self.analysis.name();
         for part in self.analysis.parts() {
-            let brought = brought(&file, &self.analysis.parsed(part).file);
+            let brought = brought(self.analysis, &self.analysis.parsed(part).file);
             if brought.is_empty() {
                 continue;
             }
@@ -378,15 +376,16 @@ impl<'a> Scope<'a> {
 }
 
 /// The names that a declaration brings into its file, programs aside.
-fn brought(here: &str, file: &ast::File) -> Vec<Named> {
+fn brought(analysis: &Analysis<'_>, file: &ast::File) -> Vec<Named> {
+    let here = analysis.name();
     let entries = index(file).entries.into_iter();
     let entries = entries.filter(|entry| entry.kind != EntryKind::Program);
     let own =
-        |entry: Entry| Named { here: entry.name.clone(), file: here.to_owned(), name: entry.name };
+        |entry: Entry| Named { here: entry.name.clone(), file: here.to_string(), name: entry.name };
     let mut names: Vec<Named> = entries.map(own).collect();
     for item in &file.items {
         if let ast::ItemKind::Use(used) = &item.kind {
-            let from = load::imported(here, used).unwrap_or_default();
+            let from = analysis.imported(used).unwrap_or_default();
             names.extend(used.names.iter().map(|one| Named {
                 here: one.known_as().text.clone(),
                 file: from.clone(),
