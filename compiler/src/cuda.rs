@@ -16,6 +16,7 @@ mod features;
 mod formula;
 mod groups;
 mod header;
+mod identity;
 mod lanes;
 pub mod launch;
 mod layout;
