@@ -18,10 +18,10 @@ def manifest(folder, mscclpp):
     return Path("p.manifest.json")
 
 
-def edit(path, **fields):
-    data = json.loads(path.read_text())
+def edit(manifest, fields):
+    data = json.loads(manifest.read_text())
     data["plans"][0].update(fields)
-    path.write_text(json.dumps(data))
+    manifest.write_text(json.dumps(data))
 
 
 def without_waits(text):
@@ -81,7 +81,7 @@ def test_what_is_handed_on_is_what_was_checked(manifest):
     ],
 )
 def test_values_of_other_types_are_no_manifest(manifest, key, value):
-    edit(manifest, **{key: value})
+    edit(manifest, {key: value})
     with pytest.raises(ccl.CclError, match=r"p\.manifest\.json:\d+:\d+: error\[E0901\].*this is not a manifest: "):
         ccl.register(manifest, 0)
 
@@ -97,7 +97,7 @@ def test_fields_that_are_missing(manifest, key):
 
 @pytest.mark.parametrize("key, value", [("max_message_size", 1 << 40), ("grid", 1), ("in_place", True), ("world_size", 4), ("name", "q")])
 def test_what_the_plan_itself_says_otherwise(manifest, key, value):
-    edit(manifest, **{key: value})
+    edit(manifest, {key: value})
     with pytest.raises(ccl.CclError, match=f"says of `p.json` what is not so: `{key}` is"):
         ccl.register(manifest, 0)
 
@@ -112,7 +112,7 @@ def test_texts_that_are_no_manifests(manifest, text):
 @pytest.mark.parametrize("path", ["nowhere.json", "pipe", "/dev/zero", ".", "", "-"])
 def test_paths_that_lead_to_no_plan(manifest, path):
     os.mkfifo("pipe")
-    edit(manifest, path=path)
+    edit(manifest, {"path": path})
     with pytest.raises(ccl.CclError, match="E0901.*cannot read .*`p.manifest.json` names it"):
         ccl.register(manifest, 0)
 
