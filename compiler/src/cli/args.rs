@@ -356,7 +356,7 @@ pub(crate) struct Manifest {
     /// is written only with `-o`
     #[arg(long)]
     pub(crate) check: bool,
-    /// With `--check`: copy the bytes that were checked to this new or empty folder, with a `manifest.json` of the copies
+    /// With `--check`: copy the bytes that were checked to this folder, which is made, with a `manifest.json` of the copies
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "check")]
     pub(crate) copy: Option<PathBuf>,
     /// The output file [default: standard output]

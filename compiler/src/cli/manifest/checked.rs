@@ -27,7 +27,6 @@ pub(super) fn run(
     read: Vec<ManifestText>,
     reporter: &mut Reporter,
 ) -> Result<Status, Failure> {
-    let copies = args.copy.as_deref().map(private_folder).transpose()?;
     let all = read.iter().flat_map(|manifest| &manifest.plans).cloned().collect();
     let (joined, clashes) = Manifest::of(all);
     let clash = reporter.add(clashes);
@@ -47,7 +46,8 @@ pub(super) fn run(
     if status != Status::Clean {
         return Ok(status);
     }
-    if let Some(copies) = &copies {
+    if let Some(copies) = &args.copy {
+        make_private_folder(copies)?;
         copy(&checked, copies, reporter)?;
     }
     if let Some(path) = &args.output {
@@ -125,24 +125,22 @@ fn copy(checked: &[CheckedPlan], copies: &Path, reporter: &Reporter) -> Result<(
     output::write(&copies.join("manifest.json"), |out| manifest.write(out).map(|()| true))
 }
 
-/// The folder for copies, which is made, or is there and empty: nothing in it was prepared by somebody else.
-fn private_folder(path: &Path) -> Result<PathBuf, Failure> {
-    let failed =
-        |error: io::Error| Failure::Files(format!("cannot copy to `{}`: {error}", path.display()));
-    let mut builder = fs::DirBuilder::new();
+/// Makes the folder for copies, which only this user can use: nothing in it was prepared by somebody else.
+fn make_private_folder(path: &Path) -> Result<(), Failure> {
+    let builder = fs::DirBuilder::new();
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        made => made.map_err(failed)?,
-    }
-    if fs::read_dir(path).map_err(failed)?.next().is_some() {
-        return Err(Failure::Usage(format!(
-            "`--copy {}`: the folder is not empty; name a new one",
+    let builder = {
+        let mut builder = builder;
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder
+    };
+    builder.create(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Failure::Usage(format!(
+            "`--copy {}`: it exists already; name a folder that does not",
             path.display()
-        )));
-    }
-    Ok(path.to_owned())
+        )),
+        _ => Failure::Files(format!("cannot create `{}`: {error}", path.display())),
+    })
 }
 
 fn said_twice(manifest: &str, name: &str) -> Diagnostic {

@@ -171,7 +171,7 @@ inline size_t product(size_t a, size_t b) { return b != 0 && a > SIZE_MAX / b ? 
 
 // What all ranks agree on. It is at the beginning of each rank's sync memory, where kernels do not look.
 struct Agreement {
-    uint64_t program, message_bytes, packet;
+    uint64_t program, header, message_bytes, packet;
 };
 // The bytes before the counters, which begin where memory begins for a device.
 constexpr size_t agreement_bytes = 128;
@@ -351,7 +351,7 @@ template <class P, class E> struct Program {
 
     // What this rank is created from.
     static Agreement agreement(const ccl_setup &setup) {
-        return Agreement{P::identity, setup.message_bytes, (uint64_t)(P::packets ? setup.packet : 0)};
+        return Agreement{P::identity, CCL_HEADER_IDENTITY, setup.message_bytes, (uint64_t)(P::packets ? setup.packet : 0)};
     }
     // Compares what this rank is created from with what the peers are, with which it shares memory.
     static ccl_status compare(const ccl_setup &setup, const ccl_memory *all) {
@@ -366,7 +366,7 @@ template <class P, class E> struct Program {
         }
         if (!reader.done()) return CCL_DEVICE_ERROR;
         for (const Agreement &other : others) {
-            if (other.program != own.program) return CCL_OTHER_PROGRAM;
+            if (other.program != own.program || other.header != own.header) return CCL_OTHER_PROGRAM;
             if (other.message_bytes != own.message_bytes) return CCL_OTHER_SIZE;
             if (other.packet != own.packet) return CCL_OTHER_PACKET;
         }
