@@ -16,7 +16,7 @@ struct Program {
     static constexpr uint32_t groups = 0;
     static constexpr uint32_t message_chunks = 8;
     static constexpr uint32_t scratch_chunks = 0;
-    static constexpr uint64_t identity = 0x2882fe635501d54bu;
+    static constexpr uint64_t identity = 0x08d64d52fc0b5fa7u;
     static constexpr size_t alignment = 16u;
     static constexpr size_t least_bytes = 1u;
     static constexpr size_t most_bytes = 18446744073709551615u;
