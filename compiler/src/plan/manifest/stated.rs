@@ -103,7 +103,7 @@ fn differences(entry: &Entry, stated: &Entry) -> Vec<String> {
 /// What is wrong with properties that no plan has.
 fn impossible(entry: &Entry) -> Vec<String> {
     let mut wrong = Vec::new();
-    if entry.ranks_per_node == 0 || entry.world_size % entry.ranks_per_node != 0 {
+    if entry.ranks_per_node == 0 || !entry.world_size.is_multiple_of(entry.ranks_per_node) {
         let (each, all) = (entry.ranks_per_node, entry.world_size);
         wrong.push(format!(
             "`ranks_per_node` is {each}, and {all} ranks cannot be so many in each node"
