@@ -134,12 +134,14 @@ fn make_private_folder(path: &Path) -> Result<(), Failure> {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder
     };
-    builder.create(path).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Failure::Usage(format!(
-            "`--copy {}`: it exists already; name a folder that does not",
-            path.display()
-        )),
-        _ => Failure::Files(format!("cannot create `{}`: {error}", path.display())),
+    builder.create(path).map_err(|error| {
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            return Failure::Usage(format!(
+                "`--copy {}`: it exists already; name a folder that does not",
+                path.display()
+            ));
+        }
+        Failure::Files(format!("cannot create `{}`: {error}", path.display()))
     })
 }
 
