@@ -16,7 +16,8 @@ fn built() -> Folder {
 /// Replaces a field of the only plan in `p.manifest.json`.
 fn set(folder: &Folder, key: &str, value: Value) {
     let mut manifest: Value = serde_json::from_str(&folder.read("p.manifest.json")).unwrap();
-    manifest["plans"][0][key] = value;
+    let plan = manifest.pointer_mut("/plans/0").and_then(Value::as_object_mut).unwrap();
+    plan.insert(key.to_owned(), value);
     folder.write("p.manifest.json", &serde_json::to_string_pretty(&manifest).unwrap());
 }
 
