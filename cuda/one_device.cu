@@ -110,7 +110,7 @@ static void tell_who_waits() {
     cudaStream_t beside;
     accept(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking), "stream");
     for (uint32_t r = 0; r < Fixed::ranks; ++r) {
-        accept(cudaMemcpyAsync(words, table[r].sync, sizeof words, cudaMemcpyDeviceToHost, beside), "counters");
+        accept(cudaMemcpyAsync(words, ccl::counters(table[r].sync), sizeof words, cudaMemcpyDeviceToHost, beside), "counters");
         accept(cudaStreamSynchronize(beside), "counters");
         for (uint32_t end = 0; end < Words::ends; ++end)
             if (words[Words::awaited + end] > words[Words::arrived + end])

@@ -24,6 +24,8 @@ mod foreign;
 mod hostile;
 #[path = "cli/kernels.rs"]
 mod kernels;
+#[path = "cli/manifests.rs"]
+mod manifests;
 #[path = "cli/meant.rs"]
 mod meant;
 #[path = "cli/needless.rs"]

@@ -16,6 +16,7 @@ struct Program {
     static constexpr uint32_t groups = 0;
     static constexpr uint32_t message_chunks = 8;
     static constexpr uint32_t scratch_chunks = 0;
+    static constexpr uint64_t identity = 0x75883fbe1c29c96au;
     static constexpr size_t alignment = 16u;
     static constexpr size_t least_bytes = 1u;
     static constexpr size_t most_bytes = 18446744073709551615u;
@@ -57,7 +58,7 @@ CCL_DEVICE void block_send(const Block &b) {
     b.signal(peer);  // signal mem[p];
     b.wait(peer);  // wait mem[p];
 }
-#line 61 "allgather_allpairs.cu"
+#line 62 "allgather_allpairs.cu"
 
 // Selects the role of a block.
 template <class K>

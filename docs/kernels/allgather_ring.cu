@@ -16,6 +16,7 @@ struct Program {
     static constexpr uint32_t groups = 0;
     static constexpr uint32_t message_chunks = 8;
     static constexpr uint32_t scratch_chunks = 0;
+    static constexpr uint64_t identity = 0x08d64d52fc0b5fa7u;
     static constexpr size_t alignment = 16u;
     static constexpr size_t least_bytes = 1u;
     static constexpr size_t most_bytes = 18446744073709551615u;
@@ -62,7 +63,7 @@ CCL_DEVICE void block_part(const Block &b) {
         b.wait(b.before(1));  // wait ring[b, previous];  [b = 0]
     }
 }
-#line 66 "allgather_ring.cu"
+#line 67 "allgather_ring.cu"
 
 // Selects the role of a block.
 template <class K>

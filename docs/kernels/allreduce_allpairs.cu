@@ -16,6 +16,7 @@ struct Program {
     static constexpr uint32_t groups = 0;
     static constexpr uint32_t message_chunks = 32;
     static constexpr uint32_t scratch_chunks = 0;
+    static constexpr uint64_t identity = 0x23c4a2e909e46efcu;
     static constexpr size_t alignment = 16u;
     static constexpr size_t least_bytes = 1u;
     static constexpr size_t most_bytes = 18446744073709551615u;
@@ -61,7 +62,7 @@ CCL_DEVICE void block_main(const Block &b) {
     b.signal(b.peers(), copy);  // signal c[*];
     b.wait(b.peers(), copy);  // wait c[*];
 }
-#line 65 "allreduce_allpairs.cu"
+#line 66 "allreduce_allpairs.cu"
 
 // Selects the role of a block.
 template <class K>

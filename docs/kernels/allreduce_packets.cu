@@ -16,6 +16,7 @@ struct Program {
     static constexpr uint32_t groups = 0;
     static constexpr uint32_t message_chunks = 8;
     static constexpr uint32_t scratch_chunks = 14;
+    static constexpr uint64_t identity = 0x3efef8ad29309eecu;
     static constexpr size_t alignment = 16u;
     static constexpr size_t least_bytes = 1u;
     static constexpr size_t most_bytes = 18446744073709551615u;
@@ -55,7 +56,7 @@ CCL_DEVICE void block_own(const Block &b) {
             b.output(b.rank),
             b.packets(ccl::run<7>(0)));
 }
-#line 59 "allreduce_packets.cu"
+#line 60 "allreduce_packets.cu"
 
 // `send`: blocks 1 to 7 of all ranks
 template <class K>
@@ -65,7 +66,7 @@ CCL_DEVICE void block_send(const Block &b) {
 #line 18 "stdlib/ccl/algorithms/allreduce_packets.ccl"
     b.put_packets<K>(b.whole(1), b.packets(b.slot(peer), peer), b.output(peer));
 }
-#line 69 "allreduce_packets.cu"
+#line 70 "allreduce_packets.cu"
 
 // `receive`: blocks 8 to 14 of all ranks
 template <class K>
@@ -75,7 +76,7 @@ CCL_DEVICE void block_receive(const Block &b) {
 #line 19 "stdlib/ccl/algorithms/allreduce_packets.ccl"
     b.unpack_packets<K>(b.whole(1), b.output(peer), b.packets(index + 7));  // unpack_packets sums[p] -> output[p];
 }
-#line 79 "allreduce_packets.cu"
+#line 80 "allreduce_packets.cu"
 
 // Selects the role of a block.
 template <class K>

@@ -21,9 +21,11 @@
   :group 'languages
   :prefix "ccl-mode-")
 
+;; Risky: Emacs asks before it takes the value from a folder's or a file's local variables.
 (defcustom ccl-mode-server '("ccl-lsp" "--stdio")
   "The command line of the language server."
-  :type '(repeat string))
+  :type '(repeat string)
+  :risky t)
 
 (defcustom ccl-mode-indent 4
   "Number of columns by which each level is indented."

@@ -52,6 +52,17 @@ def test_queries_lie_where_their_editors_look():
         assert (folder / "highlights.scm").is_file()
 
 
+def test_a_workspace_that_is_not_trusted_chooses_no_program():
+    """Each setting that names an executable is restricted, whatever it will be called: those of VS Code's scope for machines."""
+    package = json.loads((VSCODE / "package.json").read_text())
+    untrusted = package["capabilities"]["untrustedWorkspaces"]
+    settings = package["contributes"]["configuration"]["properties"]
+    executables = {name for name, setting in settings.items() if name.endswith(".path") or "machine" in setting.get("scope", "")}
+    assert executables == {"ccl.server.path", "ccl.compiler.path"}
+    assert untrusted["supported"] == "limited" and set(untrusted["restrictedConfigurations"]) == executables
+    assert ":risky t" in re.search(r"\(defcustom ccl-mode-server.*?\n\n", (EDITORS / "emacs/ccl-mode.el").read_text(), re.S)[0]
+
+
 def test_the_extension_contributes_what_there_is():
     package = json.loads((VSCODE / "package.json").read_text())
     contributes = package["contributes"]

@@ -2,6 +2,7 @@
 //!
 //! In: text, or messages. Out: nothing; a violated property panics, and the fuzzer keeps the input.
 
+pub mod hostile;
 mod server;
 
 pub use server::converse;
@@ -12,8 +13,6 @@ use compiler::driver::{self, Known, Proof, Target};
 use compiler::elaborate::{self, Settings};
 use compiler::interrupt::Interrupt;
 use compiler::plan::listing::{self, Form};
-use compiler::plan::manifest::Manifest;
-use compiler::plan::map::Map;
 use compiler::resolve::program::Unit;
 use compiler::source::{FileId, Place, SourceMap};
 use compiler::syntax::{self, token};
@@ -99,14 +98,8 @@ pub fn compile(text: &str) {
     }
 }
 
-/// Reads a text as a plan, which can be checked, listed and written as a program, or is refused. Manifests and maps
-/// are read as well.
+/// Reads a text as a plan, which can be checked, listed and written as a program, or is refused.
 pub fn read_plan(text: &str) {
-    if let Ok(manifest) = Manifest::read(text) {
-        let mut written = Vec::new();
-        assert!(manifest.write(&mut written).is_ok());
-    }
-    let _ = Map::read(text);
     let mut sources = SourceMap::default();
     let file = sources.add("fuzz.json", text);
     if let Ok(plan) = plan::parse(file, text) {

@@ -2,6 +2,7 @@
 installs comes from the last commit of this repository."""
 
 import os
+import re
 import subprocess
 import tomllib
 from pathlib import Path
@@ -35,6 +36,7 @@ def follow(project, workflow, home):
         "RUNNER_TEMP": str(home),
         "GITHUB_PATH": str(path),
         "CCL": ROOT.as_uri(),
+        "CCL_REVISION": workflow["env"]["CCL_REVISION"],
         "CARGO_HOME": os.environ.get("CARGO_HOME", str(Path.home() / ".cargo")),
         "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
         "CARGO_TARGET_DIR": str(ROOT / "target/workflow"),
@@ -56,6 +58,16 @@ def follow(project, workflow, home):
 
 def test_ccl_comes_from_its_repository(workflow):
     assert workflow["env"]["CCL"] == tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["repository"]
+
+
+def test_it_is_pinned_and_may_do_nothing_but_read(project, workflow):
+    assert workflow["permissions"] == {"contents": "read"} and "permissions" not in workflow["jobs"]["check"]
+    actions = [step for step in workflow["jobs"]["check"]["steps"] if "uses" in step]
+    # A tag can be moved to another commit; the comment says which one it was.
+    text = (project / ".github/workflows/ccl.yml").read_text()
+    pinned = re.findall(r"uses: \S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", text, re.M)
+    assert len(pinned) == len(actions) == text.count("uses:")
+    assert [step["with"]["persist-credentials"] for step in actions] == [False]
 
 
 def test_its_steps_succeed_and_a_mistake_is_annotated(project, workflow, tmp_path):

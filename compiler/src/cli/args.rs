@@ -102,7 +102,7 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Run a program on this machine's CPU, on actual data, in random schedules
     Run(Run),
-    /// Combine the manifests of several plans
+    /// Combine the manifests of several plans, or check them
     Manifest(Manifest),
     /// Print the canonical listing of a plan
     List(List),
@@ -352,6 +352,13 @@ pub(crate) struct Manifest {
     /// Manifests, as `cclc build --emit manifest` writes them
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub(crate) manifests: Vec<PathBuf>,
+    /// Check that each plan is there, and that its hash and properties are those in its manifest; a combined manifest
+    /// is written only with `-o`
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// With `--check`: copy the bytes that were checked to this folder, which is made, with a `manifest.json` of the copies
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, requires = "check")]
+    pub(crate) copy: Option<PathBuf>,
     /// The output file [default: standard output]
     #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,

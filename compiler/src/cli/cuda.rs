@@ -76,6 +76,15 @@ struct KernelFile {
 fn file_name(path: &Path) -> Result<String, Failure> {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).filter(|_| path != Path::new("-"));
     match (stem, path.extension().and_then(|extension| extension.to_str())) {
+        // The name is in `#include` and `#line`, where it would end the line, or the name.
+        (Some(stem), Some("cu"))
+            if stem.contains(|c: char| c.is_control() || "\"\\".contains(c)) =>
+        {
+            Err(Failure::Usage(format!(
+                "the name of kernels is part of their text: `{}` must have no quotes, backslashes or line ends in its last part",
+                path.display()
+            )))
+        }
         (Some(stem), Some("cu")) => Ok(stem.to_owned()),
         (Some(_) | None, Some(_) | None) => Err(Failure::Usage(format!(
             "kernels are three files: `{}` must be a path that ends with `.cu`",

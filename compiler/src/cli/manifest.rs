@@ -1,46 +1,50 @@
-//! `cclc manifest`: joins the manifests of several plans, and refuses those that a runtime could not tell apart.
+//! `cclc manifest`: joins the manifests of several plans, and refuses those that a runtime could not tell apart; `checked`
+//! compares them with their plans.
 //!
 //! Paths of plans stay valid: a plan in or below the new manifest's folder is named relative to
 //! that folder, any other plan by its absolute path.
+
+mod checked;
 
 use super::args;
 use super::build::BuiltPlan;
 use super::output::Output;
 use super::report::Reporter;
 use super::{Failure, Status, files, output};
-use compiler::diagnostic::{Code, Diagnostic};
-use compiler::interrupt::Interrupt;
+use compiler::diagnostic::Diagnostic;
 use compiler::plan::manifest::{Entry, Manifest, Written};
+use compiler::source::FileId;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Joins manifests.
+/// Joins manifests, or checks them.
 pub(crate) fn run(args: &args::Manifest, reporter: &mut Reporter) -> Result<Status, Failure> {
-    let output = args.output.as_deref().unwrap_or(Path::new("-"));
-    let folder = folder(output).map_err(|error| lost(output, &error))?;
-    let mut plans = Vec::new();
-    for path in &args.manifests {
-        match read(path, reporter.limits.plan_bytes(), &reporter.interrupt) {
-            Ok(entries) => {
-                for entry in entries {
-                    let path = named(Path::new(&entry.path), &folder);
-                    let path = path.map_err(|error| lost(Path::new(&entry.path), &error))?;
-                    plans.push(Entry { path, ..entry });
-                }
-            }
-            Err(Unread::File(why)) => reporter.unreadable(path, &why),
-            Err(Unread::Text(why)) => {
-                reporter.add(vec![no_manifest(path, &why)]);
-            }
-        }
+    let read: Vec<ManifestText> =
+        args.manifests.iter().filter_map(|path| read(path, reporter)).collect();
+    if args.check {
+        return checked::run(args, read, reporter);
     }
+    let plans = read.into_iter().flat_map(|manifest| manifest.plans).collect();
     let (joined, reports) = Manifest::of(plans);
     reporter.add(reports);
     let status = reporter.finish();
     if status == Status::Clean {
-        output::write(output, |out| joined.write(out).map(|()| true))?;
+        write_joined(joined, args.output.as_deref().unwrap_or(Path::new("-")))?;
     }
     Ok(status)
+}
+
+/// Writes a manifest whose plans have absolute paths, named as one at `output` is to name them.
+fn write_joined(joined: Manifest, output: &Path) -> Result<(), Failure> {
+    let folder = folder(output).map_err(|error| lost(output, &error))?;
+    let mut plans = Vec::new();
+    for entry in joined.plans {
+        let path = named(Path::new(&entry.path), &folder);
+        let path = path.map_err(|error| lost(Path::new(&entry.path), &error))?;
+        plans.push(Entry { path, ..entry });
+    }
+    let (joined, _) = Manifest::of(plans);
+    output::write(output, |out| joined.write(out).map(|()| true))
 }
 
 /// Writes the manifest of one plan.
@@ -62,22 +66,65 @@ pub(crate) fn write_one(
     output.write(|out| manifest.write(out).map(|()| true))
 }
 
-/// Why a manifest has no entries.
-enum Unread {
-    /// The file cannot be read.
-    File(String),
-    /// Its content is not a manifest.
-    Text(String),
+/// A manifest that was read.
+struct ManifestText {
+    /// Its name, for reports.
+    name: String,
+    /// Its text.
+    file: FileId,
+    /// Its plans, with paths that are valid here.
+    plans: Vec<Entry>,
 }
 
-/// The plans of a manifest, with absolute paths.
-fn read(path: &Path, most: u64, interrupt: &Interrupt) -> Result<Vec<Entry>, Unread> {
-    let text = files::text(path, most, interrupt).map_err(Unread::File)?;
-    let folder = folder(path).map_err(|error| Unread::File(error.to_string()))?;
-    let plans = Manifest::read(&text).map_err(Unread::Text)?.plans;
-    let placed =
-        |plan: Entry| Entry { path: folder.join(&plan.path).display().to_string(), ..plan };
-    Ok(plans.into_iter().map(placed).collect())
+/// Reads a manifest; none if it cannot be read, which is then reported.
+fn read(path: &Path, reporter: &mut Reporter) -> Option<ManifestText> {
+    let (most, interrupt) = (reporter.limits.plan_bytes(), reporter.interrupt.clone());
+    let file = match files::open(&mut reporter.sources, path, most, &interrupt) {
+        Ok(file) => file,
+        Err(why) => {
+            reporter.unreadable(path, &why);
+            return None;
+        }
+    };
+    let text = reporter.sources.files[file].text.clone();
+    let plans = match Manifest::read(file, &text) {
+        Ok(manifest) => manifest.plans,
+        Err(report) => {
+            let report = Diagnostic {
+                message: format!("`{}`: {}", files::name(path), report.message),
+                ..*report
+            };
+            reporter.add(vec![report]);
+            return None;
+        }
+    };
+    let placed = here(path, plans);
+    match placed {
+        Ok(plans) => Some(ManifestText { name: files::name(path), file, plans }),
+        Err((plan, error)) => {
+            let why = format!("{error}; `{}` names it", files::name(path));
+            reporter.unreadable(&plan, &why);
+            None
+        }
+    }
+}
+
+/// The plans of the manifest at `path`, with paths that are valid here: one file has one path, wherever it is named. If
+/// that fails, the path that names no file.
+fn here(path: &Path, plans: Vec<Entry>) -> Result<Vec<Entry>, (PathBuf, io::Error)> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let current = self::folder(Path::new("-")).map_err(|error| (path.to_owned(), error))?;
+    let placed = plans.into_iter().map(|plan| {
+        let path = folder.join(&plan.path);
+        if path.file_name().is_none() {
+            return Err((path, io::Error::other("it is not a file")));
+        }
+        match named(&path, &current) {
+            Ok(path) => Ok(Entry { path, ..plan }),
+            Err(error) => Err((path, error)),
+        }
+    });
+    placed.collect()
 }
 
 /// The path of a plan, as a manifest in `folder` names it.
@@ -97,10 +144,4 @@ fn folder(file: &Path) -> io::Result<PathBuf> {
 
 fn lost(path: &Path, error: &io::Error) -> Failure {
     Failure::Files(format!("`{}` has no folder: {error}", files::shown(path)))
-}
-
-fn no_manifest(path: &Path, why: &str) -> Diagnostic {
-    let message = format!("`{}` is not a manifest: {why}", files::name(path));
-    Diagnostic::without_place(Code::E0901, message)
-        .help("`cclc build --emit plan,manifest` writes one next to the plan")
 }

@@ -3,6 +3,7 @@
 use super::Network;
 use super::aliases;
 use super::body::class;
+use super::identity::identity;
 use super::layout::{Group, Layout, Traits};
 use super::links;
 use super::names::WITH_TABLE;
@@ -44,6 +45,8 @@ pub(super) fn traits(
     ] {
         text.push_str(&number(name, value));
     }
+    let identity = identity(program, network, any_size);
+    text.push_str(&format!("    static constexpr uint64_t identity = {identity:#018x}u;\n"));
     text.push_str(&size("alignment", options.alignment.into()));
     text.push_str(&size("least_bytes", layout.least_bytes.unwrap_or(1).max(1)));
     text.push_str(&size("most_bytes", options.max_message_size.unwrap_or(u64::MAX)));

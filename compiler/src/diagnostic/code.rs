@@ -130,6 +130,7 @@ catalogue! {
     E0906: "plans that a runtime cannot tell apart",
     E0907: "a plan that no program can express",
     E0908: "plans that differ",
+    E0909: "a plan that is not what its manifest says",
 
     W0201: "unused import",
     W0202: "unused channel",

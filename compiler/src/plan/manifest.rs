@@ -4,14 +4,23 @@
 //! In: a program and what is known once its plan is written, or manifests that were written before. Out: JSON in the
 //! format that `docs/manifest.md` describes. Its version changes when a field is removed or changes its meaning.
 //!
+//! A manifest is read strictly: a value of another type, a field that this version does not know, and a field that is
+//! missing are errors at their place (E0901), since each may be a condition on the plan. `stated` compares an entry with
+//! its plan.
+//!
 //! The rule for a manifest: no two of its plans have the same name, since the executor keeps what it sets up by name;
 //! and no two fit the same request, since the runtime would take whichever it finds first.
 
+mod stated;
+
+use super::object::{self, Object};
 use crate::check::limits::constraints;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::optimize::replicate;
+use crate::source::FileId;
 use serde::{Deserialize, Serialize};
+pub use stated::{ManifestFile, check_plan};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
@@ -24,14 +33,17 @@ const TYPES: [&str; 6] = ["f16", "bf16", "f32", "i32", "u32", "u8"];
 
 /// Plans, and what a runtime needs to know about each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Manifest {
     version: u32,
     /// The plans, ordered by the properties by which they are chosen.
+    #[serde(deserialize_with = "object::list")]
     pub plans: Vec<Entry>,
 }
 
 /// What a runtime needs to know about one plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Entry {
     /// The collective, as "allgather".
     pub collective: String,
@@ -171,15 +183,31 @@ impl Manifest {
         (Manifest { version: VERSION, plans }, reports)
     }
 
-    /// Reads a manifest.
+    /// Reads the manifest in a file with this text.
     ///
     /// # Errors
-    /// The reason, if the text is not a manifest or is of another version.
-    pub fn read(text: &str) -> Result<Manifest, String> {
-        let manifest: Manifest = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        match manifest.version {
-            VERSION => Ok(manifest),
-            other => Err(format!("it has version {other}, and only {VERSION} is supported")),
+    /// A report with its place, if the text is not a manifest or is of another version.
+    pub fn read(file: FileId, text: &str) -> Result<Manifest, Box<Diagnostic>> {
+        /// What all versions have.
+        #[derive(Deserialize)]
+        struct Head {
+            version: u32,
+        }
+        let read = serde_json::from_str(text).and_then(|Object(Head { version })| match version {
+            VERSION => serde_json::from_str(text).map(|Object(manifest)| Ok(manifest)),
+            other => Ok(Err(other)),
+        });
+        match read {
+            Ok(Ok(manifest)) => Ok(manifest),
+            Ok(Err(other)) => Err(Box::new(no_manifest(
+                Diagnostic::without_place(Code::E0901, String::new()),
+                &format!("its version is {other}, and this version of cclc reads {VERSION}"),
+            ))),
+            Err(error) => {
+                let place = super::error_span(file, text, &error);
+                let why = reason(&error);
+                Err(Box::new(no_manifest(Diagnostic::new(Code::E0901, place, String::new()), &why)))
+            }
         }
     }
 
@@ -199,6 +227,28 @@ impl Manifest {
         serde_json::to_writer_pretty(&mut *out, self)?;
         out.write_all(b"\n")
     }
+}
+
+/// Why a text is not a manifest, without the place.
+fn reason(error: &serde_json::Error) -> String {
+    let full = error.to_string();
+    let reason = full.rsplit_once(" at line ").map_or(full.as_str(), |(reason, _)| reason);
+    if let Some(field) = reason.strip_prefix("unknown field ") {
+        let field = field.rsplit_once(", expected ").map_or(field, |(field, _)| field);
+        return format!("this version of cclc does not know the field {}", stated::short(field));
+    }
+    match error.classify() {
+        serde_json::error::Category::Data => stated::short(&super::in_json(reason)),
+        serde_json::error::Category::Eof => "it ends too early".to_owned(),
+        serde_json::error::Category::Syntax | serde_json::error::Category::Io => {
+            format!("it is not JSON: {reason}")
+        }
+    }
+}
+
+fn no_manifest(report: Diagnostic, why: &str) -> Diagnostic {
+    Diagnostic { message: format!("this is not a manifest: {why}"), ..report }
+        .help("`cclc build --emit plan,manifest` writes one next to the plan")
 }
 
 /// Reports plans of the same name, and plans that fit the same request: same properties, overlapping ranges of sizes.
@@ -321,12 +371,12 @@ mod tests {
         let older = r#"{"version": 1, "plans": [{"collective": "allgather", "world_size": 2, "ranks_per_node": 2,
             "in_place": true, "min_message_size": 0, "max_message_size": 9, "name": "a", "path": "a.json", "hash": "",
             "types": [], "tags": {}, "proved": true}]}"#;
-        let manifest = Manifest::read(older).unwrap();
+        let manifest = Manifest::read(FileId(0), older).unwrap();
         let mut text = Vec::new();
         manifest.write(&mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         assert!(!text.contains("grid"), "{text}");
-        assert_eq!(Manifest::read(&text), Ok(manifest));
+        assert_eq!(Manifest::read(FileId(0), &text), Ok(manifest));
     }
 
     #[test]
@@ -341,6 +391,6 @@ mod tests {
         let (manifest, _) = Manifest::of(vec![entry("a", 1, 9), entry("b", 10, u64::MAX)]);
         let mut text = Vec::new();
         manifest.write(&mut text).unwrap();
-        assert_eq!(Manifest::read(std::str::from_utf8(&text).unwrap()), Ok(manifest));
+        assert_eq!(Manifest::read(FileId(0), std::str::from_utf8(&text).unwrap()), Ok(manifest));
     }
 }

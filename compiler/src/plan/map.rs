@@ -212,7 +212,8 @@ fn part(place: PlanPlace) -> String {
 }
 
 /// The hash of some bytes, with the name of the hash function.
-fn digest(bytes: &[u8]) -> String {
+#[must_use]
+pub fn digest(bytes: &[u8]) -> String {
     format!("blake3:{}", blake3::hash(bytes).to_hex())
 }
 

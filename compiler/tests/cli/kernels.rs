@@ -177,3 +177,17 @@ fn chunks_for_each_rank_and_block_have_a_formula() {
     says(&text, &["step < 47", "b.input(b.after(step + 1) * 2 + index)"]);
     assert!(!text.contains("CCL_TABLE"), "{text}");
 }
+
+/// The name of the kernels is in `#include` and `#line`, where it must not go on with something else.
+#[test]
+fn names_that_would_be_more_than_a_name_are_refused() {
+    let folder = Folder::with("a.ccl", GOOD);
+    for name in ["a\"b.cu", "a\\b.cu", "a\n#error b.cu", "a\u{1b}[2J.cu"] {
+        let mut command = folder.command();
+        command.args(["build", "a.ccl", "--emit", "cuda", "-o", name]);
+        let run = ends(super::run(&mut command, ""), 2);
+        says(&run.stderr, &["the name of kernels is part of their text"]);
+    }
+    assert_eq!(folder.names(), ["a.ccl"]);
+    ends(folder.cclc("build a.ccl --emit cuda -o a-b.c+d.cu"), 0);
+}

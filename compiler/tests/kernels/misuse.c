@@ -90,5 +90,8 @@ int main(void) {
     use_device(0);
     expect("more blocks than fit", program_launch(program, bytes, CCL_F32, CCL_SUM, NULL), CCL_TOO_FEW_SMS);
     program_destroy(program);
+    free(memory);
+    free(sync);
+    free(scratch);
     return failures > 0;
 }

@@ -7,6 +7,7 @@
 // right.
 #include "cpu.h"
 #include "program.h"
+#include <barrier>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,10 @@ void fail(const char *what, int launch, uint32_t left) {
 
 void *allocated(size_t bytes) { return aligned_alloc(16, (bytes + 15) / 16 * 16); }
 
+std::barrier<> everybody(ranks);
+
 int exchange(void *, const ccl_memory *, ccl_memory *all) {
+    everybody.arrive_and_wait();
     memcpy(all, memory, sizeof memory);
     return 0;
 }
@@ -49,8 +53,10 @@ void run(uint32_t left) {
     Stream *streams[ranks];
     for (int r = 0; r < ranks; ++r)
         memory[r] = {nullptr, allocated(bytes), allocated(program_scratch_bytes(bytes)), allocated(program_sync_bytes())};
+    std::thread creators[ranks];
+    for (int r = 0; r < ranks; ++r) creators[r] = std::thread([&, r] { programs[r] = created(r, left); });
     for (int r = 0; r < ranks; ++r) {
-        programs[r] = created(r, left);
+        creators[r].join();
         streams[r] = make_stream(r, 2);
     }
     for (int launch = 0; launch < launches; ++launch) {

@@ -84,7 +84,7 @@ function bundled(extension: vscode.ExtensionContext, name: string): string | und
 }
 
 function onPath(name: string): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(path.delimiter).filter((folder) => folder !== '');
+  const folders = (process.env['PATH'] ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
   return folders.map((folder) => runnable(path.join(folder, executable(name)))).find((found) => found !== undefined);
 }
 

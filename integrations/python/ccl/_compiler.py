@@ -71,7 +71,7 @@ class Plan:
     root: Optional[int]
     min_message_size: int
     max_message_size: int
-    grid: Optional[int]
+    grid: int
     operator: Optional[str]
     name: str
     path: Path
@@ -83,20 +83,9 @@ class Plan:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any], folder: Path) -> "Plan":
-        """The plan of an entry in a manifest in ``folder``.
-
-        Raises:
-            KeyError: for a missing key.
-            TypeError: for a value of another type.
-        """
-        # What manifests of older versions do not say. Without `grid`, nothing is known of root and operator either.
-        older = {"any_size": False, "grid": None, "root": None, "operator": None}
-        for key, kind in (("root", int), ("grid", int), ("operator", str)):
-            value = entry.get(key)
-            if value is not None and type(value) is not kind:
-                raise TypeError(f"`{key}` is {value!r}")
-        known = {key: entry[key] for key in cls.__dataclass_fields__ if key in entry or key not in older}
-        return cls(**{**older, **known, "path": folder / entry["path"], "types": tuple(entry["types"])})
+        """The plan of an entry of a manifest in ``folder``, which ``cclc`` has written."""
+        known = {key: entry[key] for key in cls.__dataclass_fields__}
+        return cls(**{**known, "path": folder / entry["path"], "types": tuple(entry["types"])})
 
 
 def cclc() -> str:
@@ -163,9 +152,9 @@ def _built(
     source: PathLike, output: Optional[PathLike], arguments: Sequence[str], manifest: Path, unproved: bool
 ) -> Plan:
     try:
-        status, reports, said = _run(arguments)
+        status, reports, said = run(arguments)
         if (status != _CLEAN and not unproved) or not manifest.exists():
-            raise _refused(f"{os.fspath(source)} cannot be built", reports, said)
+            raise refused(f"{os.fspath(source)} cannot be built", reports, said)
         entries = json.loads(manifest.read_text(encoding="utf-8"))["plans"]
         if output is not None:
             manifest.replace(Path(output).with_suffix(".manifest.json").absolute())
@@ -227,9 +216,9 @@ def _verified(files: List[str], define: Optional[Mapping[str, Any]], folder: str
     arguments = ["verify"]
     for name, value in (define or {}).items():
         arguments += ["-D", f"{name}={_literal(value)}"]
-    status, reports, said = _run([*arguments, "--", *files], without=folder)
+    status, reports, said = run([*arguments, "--", *files], without=folder)
     if status != _CLEAN and not (status == _FOUND and reports):
-        raise _refused("the plans cannot be checked", reports, said)
+        raise refused("the plans cannot be checked", reports, said)
     return reports
 
 
@@ -239,7 +228,7 @@ def _manifest_path(source: PathLike, output: Optional[PathLike]) -> Path:
     return folder / f".{Path(source).stem}.{uuid.uuid4().hex}.manifest.json"
 
 
-def _run(arguments: Sequence[str], without: Optional[str] = None) -> Tuple[int, List[Report], str]:
+def run(arguments: Sequence[str], without: Optional[str] = None) -> Tuple[int, List[Report], str]:
     """Runs the compiler; the name of the folder `without`, and of the ones in it, is left out of the reports."""
     command = [cclc(), "--message-format", "json", *arguments]
     try:
@@ -275,7 +264,8 @@ def _place(data: Mapping[str, Any]) -> str:
     return f"{place['file']}: {', '.join(parts)}" if parts else place["file"]
 
 
-def _refused(what: str, reports: Sequence[Report], said: str) -> CclError:
+def refused(what: str, reports: Sequence[Report], said: str) -> CclError:
+    """The error of a run without a result: its errors, or else what it said."""
     lines = [str(report) for report in reports if report.severity == "error"] or [said]
     return CclError("\n".join([f"{what}:", *lines]), reports)
 

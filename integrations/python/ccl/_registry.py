@@ -1,7 +1,8 @@
 """Registers the plans of manifests with MSCCL++.
 
-In: manifests. Out: plans that ``ccl.select`` can choose, and ``ccl.select`` as MSCCL++'s selector. A plan that could be chosen
-for a request that it does not carry out right is refused, and so are two plans that one request could choose.
+In: manifests. Out: plans that ``ccl.select`` can choose, and ``ccl.select`` as MSCCL++'s selector. A plan that is not what its
+manifest says is refused, and so are a plan that could be chosen for a request that it does not carry out right, and two plans that
+one request could choose.
 
 The plans are not among the algorithms that MSCCL++ chooses from when a selector returns None: MSCCL++ does not look at all that
 matters, and remembers for all collectives of the process whether the first plan that it asks is in place.
@@ -9,17 +10,17 @@ matters, and remembers for all collectives of the process whether the first plan
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
+import tempfile
 import warnings
 import weakref
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from ccl._compiler import CclError, PathLike, Plan
+from ccl._compiler import CclError, PathLike, Plan, refused, run
 from ccl._selector import Selector
-
-# The version of the manifest format that this code reads.
-_VERSION = 1
 
 
 class _Process:
@@ -35,30 +36,39 @@ _process = _Process()
 
 
 def load(manifest: PathLike) -> List[Plan]:
-    """The plans of a manifest.
+    """The plans of a manifest, once it is known that they are what it says of them.
 
     Raises:
-        CclError: if it cannot be read, has an unknown format, or names a file that does not exist.
+        CclError: if it cannot be read, is not a manifest that ``cclc`` knows, or names a plan that is not there, has other bytes
+            than the one that the manifest was written for, or other properties than the manifest says.
     """
-    path = Path(manifest).absolute()
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CclError(f"{manifest} is not a manifest: {error}") from error
-    if not isinstance(data, dict) or data.get("version") != _VERSION:
-        raise CclError(f"{manifest} is not a manifest of version {_VERSION}")
-    try:
-        plans = [Plan.of(entry, path.parent) for entry in data["plans"]]
-    except (KeyError, TypeError) as error:
-        raise CclError(f"{manifest} is not a manifest: {_lack(error)}") from error
-    for plan in plans:
-        if not plan.path.is_file():
-            raise CclError(f"{manifest} names {plan.path}, which is not there: build the plans again")
-    return plans
+    return _checked(manifest, hold=False)
 
 
-def _lack(error: Exception) -> str:
-    return f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error)
+def _checked(manifest: PathLike, hold: bool) -> List[Plan]:
+    """The same. If ``hold``, the plans' files are the bytes that were checked, which this process holds from now on."""
+    with tempfile.TemporaryDirectory(prefix="ccl-") as folder:
+        copies = Path(folder) / "copies"
+        written = copies / "manifest.json" if hold else Path(folder) / "manifest.json"
+        where = ["--copy", str(copies)] if hold else ["-o", str(written)]
+        status, reports, said = run(["manifest", "--check", *where, "--", os.fspath(manifest)])
+        if status != 0:
+            raise refused(f"{os.fspath(manifest)} cannot be used", reports, said)
+        # Written by cclc just now, where nobody else writes: it has all fields, and each has its type.
+        entries = json.loads(written.read_text(encoding="utf-8"))["plans"]
+        plans = [Plan.of(entry, written.parent) for entry in entries]
+        return [dataclasses.replace(plan, path=_held(plan.path)) for plan in plans] if hold else plans
+
+
+def _held(file: Path) -> Path:
+    """A name of a file for this process, which stays when the file is removed.
+
+    A file in a folder for temporary files could be removed or replaced before MSCCL++ reads it again, days later.
+    """
+    held = Path(f"/proc/self/fd/{os.open(file, os.O_RDONLY)}")
+    if not held.exists():
+        raise CclError("this system has no /proc/self/fd, by which MSCCL++ would read the plans that were checked")
+    return held
 
 
 def register(manifest: PathLike, rank: int, *, unproved: bool = False, only_sums: bool = False) -> List[Any]:
@@ -72,8 +82,11 @@ def register(manifest: PathLike, rank: int, *, unproved: bool = False, only_sums
     ``ccl.select`` becomes MSCCL++'s algorithm selector, in place of one that was set before. A process that has its own
     selector sets it after this call, and asks ``ccl.select`` in it.
 
-    Plans are read again for every new message size, so their files must stay where they are, unchanged. There is a warning
-    if the size of a plan's messages must not change from launch to launch.
+    ``cclc manifest --check`` compares each plan with what the manifest says of it. MSCCL++ reads plans again for every new
+    message size: it is given the bytes that were checked, in open files of this process that have no other name, so that
+    nothing that happens to the plans' files afterwards matters. That a plan is proved is the manifest's word: register only
+    manifests from builds that you trust, or call ``verify`` first. There is a warning if the size of a plan's messages must not
+    change from launch to launch.
     The function returns the ``Algorithm`` objects, in the manifest's order. A plan is registered once, however often it is
     named.
 
@@ -85,12 +98,12 @@ def register(manifest: PathLike, rank: int, *, unproved: bool = False, only_sums
             reduction has, and its executor always adds, so that plans with reductions are refused otherwise.
 
     Raises:
-        CclError: if a plan is not proved, or could be chosen for a request that it does not carry out right; if another plan
+        CclError: if the manifest is not right, see ``load``; if a plan is not proved, or could be chosen for a request that it does not carry out right; if another plan
             has its name, or fits the same requests. In that case, nothing is registered.
         ImportError: if MSCCL++ is not installed, or has no selectors.
     """
     mscclpp = _mscclpp()
-    plans = load(manifest)
+    plans = _checked(manifest, hold=True)
     _refuse_unfit(plans, str(manifest), unproved, only_sums)
     known = dict(_process.plans)
     new = [plan for plan in plans if _is_new(plan, str(manifest), known)]
@@ -157,10 +170,6 @@ def _refuse_unfit(plans: Sequence[Plan], manifest: str, unproved: bool, only_sum
         if names := [plan.name for plan in plans if unfit(plan)]:
             raise CclError(f"{manifest}: {', '.join(names)}: {why}")
 
-    refuse(
-        lambda plan: not plan.grid,
-        "the manifest does not say of how many bytes a message must be a multiple: build it again, with this version of cclc",
-    )
     refuse(
         lambda plan: plan.operator not in (None, "sum"),
         "MSCCL++'s executor adds, whatever operator a plan has; kernels have others: `cclc build --emit cuda`",

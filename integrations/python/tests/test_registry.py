@@ -28,7 +28,9 @@ def two_sizes():
 
 def test_every_plan_is_registered(folder, mscclpp):
     algorithms = ccl.register(two_sizes(), rank=1)
-    assert [algorithm.plan.path for algorithm in algorithms] == [str(folder / "low.json"), str(folder / "high.json")]
+    assert [Path(algorithm.plan.path).read_text() for algorithm in algorithms] == [
+        (folder / name).read_text() for name in ("low.json", "high.json")
+    ]
     assert all(algorithm.plan.rank == 1 for algorithm in algorithms)
     assert algorithms[0].constraint == Algorithm.Constraint(world_size=2, n_ranks_per_node=2)
     assert (algorithms[0].tags, algorithms[1].tags) == ({"low": 1}, {})
@@ -77,22 +79,6 @@ def test_sizes_that_must_not_change_are_warned_of(folder, mscclpp):
         ccl.register("p.manifest.json", 0)
 
 
-@pytest.mark.parametrize(
-    "text, says", [("{", "not a manifest"), ("[]", "not a manifest of version 1"), ('{"version": 2, "plans": []}', "of version 1")]
-)
-def test_what_is_no_manifest(folder, text, says):
-    Path("m.json").write_text(text)
-    with pytest.raises(ccl.CclError, match=says):
-        ccl.load("m.json")
-
-
-def test_a_plan_that_is_gone(folder):
-    name = two_sizes()
-    Path("low.json").unlink()
-    with pytest.raises(ccl.CclError, match="low.json, which is not there"):
-        ccl.load(name)
-
-
 @pytest.mark.skipif("MSCCLPP" not in os.environ, reason="MSCCLPP names no checkout of MSCCL++")
 def test_mscclpps_own_python_takes_it(folder, monkeypatch):
     """MSCCL++'s own `Algorithm` and builder, with stand-ins for its C++ module and for what needs a GPU."""
@@ -126,20 +112,3 @@ def test_mscclpps_own_python_takes_it(folder, monkeypatch):
     algorithms = ccl.register(name, rank=1)
     assert [algorithm._algorithm.plan.rank for algorithm in algorithms] == [1, 1]
     assert selectors == [ccl.select] and all(algorithm.is_dsl_algorithm() for algorithm in algorithms)
-
-
-@pytest.mark.parametrize("key, value", [("grid", "16"), ("grid", True), ("root", "0"), ("operator", 1)])
-def test_a_manifest_with_values_of_other_types(folder, key, value):
-    ccl.build("gather.ccl", "p.json")
-    manifest = json.loads(Path("p.manifest.json").read_text())
-    manifest["plans"][0][key] = value
-    Path("p.manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(ccl.CclError, match=f"p.manifest.json is not a manifest: `{key}` is {value!r}"):
-        ccl.load("p.manifest.json")
-
-
-@pytest.mark.parametrize("text", ['{"version": 1}', '{"version": 1, "plans": [{}]}', '{"version": 1, "plans": 3}'])
-def test_a_manifest_that_is_not_whole(folder, text):
-    Path("m.json").write_text(text)
-    with pytest.raises(ccl.CclError, match="m.json is not a manifest"):
-        ccl.load("m.json")

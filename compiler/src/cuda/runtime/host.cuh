@@ -17,7 +17,7 @@
 #endif
 
 #if defined(__CUDACC__)
-// Writes memory before the first launch, on a stream of its own. Another stream may be under capture in a graph at that
+// Writes and reads memory before the first launch, on a stream of its own. Another stream may be under capture in a graph at that
 // time: the capture neither records these writes nor is invalidated by them.
 class Writer {
     cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
@@ -40,7 +40,11 @@ class Writer {
     void write(void *at, const void *from, size_t bytes) {
         if (bytes > 0) good = good && cudaMemcpyAsync(at, from, bytes, cudaMemcpyHostToDevice, stream) == cudaSuccess;
     }
-    // Whether everything is written.
+    // Reads memory of this device or of a peer; what was read is there when everything is done.
+    void read(void *to, const void *at, size_t bytes) {
+        good = good && cudaMemcpyAsync(to, at, bytes, cudaMemcpyDefault, stream) == cudaSuccess;
+    }
+    // Whether everything is written and read.
     bool done() { return good && cudaStreamSynchronize(stream) == cudaSuccess; }
 };
 // Loads a kernel onto the device, which CUDA otherwise does when it is launched for the first time.
@@ -85,6 +89,7 @@ struct Writer {
     void write(void *at, const void *from, size_t bytes) {
         if (bytes > 0) memcpy(at, from, bytes);
     }
+    void read(void *to, const void *at, size_t bytes) { memcpy(to, at, bytes); }
     bool done() { return true; }
 };
 inline bool loaded(const void *) { return true; }
@@ -161,6 +166,19 @@ inline size_t bytes_of(ccl_type type) {
     return 0;
 }
 
+// The product of two sizes, or the largest number if it has no room: no buffer is so large.
+inline size_t product(size_t a, size_t b) { return b != 0 && a > SIZE_MAX / b ? SIZE_MAX : a * b; }
+
+// What all ranks agree on. It is at the beginning of each rank's sync memory, where kernels do not look.
+struct Agreement {
+    uint64_t program, header, message_bytes, packet;
+};
+// The bytes before the counters, which begin where memory begins for a device.
+constexpr size_t agreement_bytes = 128;
+static_assert(sizeof(Agreement) <= agreement_bytes);
+// The counters in sync memory; null if there is none.
+inline void *counters(void *sync) { return sync ? (char *)sync + agreement_bytes : nullptr; }
+
 // A program on one rank, with its memory. E provides its kernels.
 template <class P, class E> struct Program {
     Arguments<P> arguments;
@@ -169,10 +187,11 @@ template <class P, class E> struct Program {
     int device;
     const void *fitting;  // the last kernel that was found to fit the device
 
-    // The bytes of one of a rank's buffers, of which `chunks` says how many chunks it has; 0 if there is no such rank.
+    // The bytes of one of a rank's buffers, of which `chunks` says how many chunks it has; 0 if there is no such rank. As for
+    // all sizes, SIZE_MAX stands for more than a size can say.
     static size_t buffer_bytes(int rank, size_t message_bytes, uint32_t (*chunks)(uint32_t)) {
         const bool is_there = rank >= 0 && (uint32_t)rank < P::ranks;
-        return is_there ? message_bytes / P::message_chunks * chunks((uint32_t)rank) : 0;
+        return is_there ? product(message_bytes / P::message_chunks, chunks((uint32_t)rank)) : 0;
     }
     static size_t input_bytes(int rank, size_t message_bytes) {
         return buffer_bytes(rank, message_bytes, P::input_chunks);
@@ -181,14 +200,15 @@ template <class P, class E> struct Program {
         return buffer_bytes(rank, message_bytes, P::output_chunks);
     }
     static size_t half_bytes(size_t message_bytes) {
-        size_t bytes = message_bytes / P::message_chunks * P::scratch_chunks * (P::packets ? 2 : 1);
-        return (bytes + 255) / 256 * 256;
+        const size_t chunks = product(message_bytes / P::message_chunks, P::scratch_chunks);
+        const size_t bytes = product(chunks, P::packets ? 2 : 1);
+        return bytes > SIZE_MAX - 255 ? SIZE_MAX : (bytes + 255) / 256 * 256;
     }
     static size_t scratch_bytes(size_t message_bytes) {
-        return half_bytes(message_bytes) * (P::double_scratch ? 2 : 1);
+        return product(half_bytes(message_bytes), P::double_scratch ? 2 : 1);
     }
 
-    static size_t sync_bytes() { return Words<P>::count * sizeof(Word); }
+    static size_t sync_bytes() { return agreement_bytes + counter_bytes; }
 
     // With `is_new` unset, scratch and sync memory are those of a program of the same size, which goes on.
     static ccl_status create(Program **made, const ccl_setup *setup, bool is_new = true) {
@@ -200,6 +220,7 @@ template <class P, class E> struct Program {
         if (setup->rank != nvshmem_my_pe()) return CCL_BAD_RANK;
 #endif
         ccl_status status = check_size(setup->message_bytes, setup->packet);
+        if (status == CCL_OK && !has_room(setup->message_bytes)) status = CCL_BAD_SIZE;
         if (status == CCL_OK) status = check_memory(*setup);
         if (status != CCL_OK) return status;
         Program *program = new (std::nothrow) Program;
@@ -249,6 +270,17 @@ template <class P, class E> struct Program {
 #endif
 
   private:
+    static constexpr size_t counter_bytes = Words<P>::count * sizeof(Word);
+
+    // Whether no buffer of any rank is larger than memory can be, so that kernels can count in its bytes. Launches are no
+    // larger than what the program was created for.
+    static bool has_room(size_t message_bytes) {
+        size_t most = scratch_bytes(message_bytes);
+        for (int r = 0; r < (int)P::ranks; ++r)
+            for (size_t bytes : {input_bytes(r, message_bytes), output_bytes(r, message_bytes)})
+                most = bytes > most ? bytes : most;
+        return most <= PTRDIFF_MAX;
+    }
     static ccl_status check_size(size_t bytes, ccl_packet packet) {
         if (bytes < P::least_bytes || bytes > P::most_bytes) return CCL_BAD_SIZE;
         if (packet != CCL_LL16 && packet != CCL_LL8) return CCL_BAD_ARGUMENT;
@@ -285,11 +317,12 @@ template <class P, class E> struct Program {
             if (status != CCL_OK) return status;
         }
         if (address_bits(memory) % 16) return CCL_BAD_ALIGNMENT;
-        const char *in = (const char *)memory.input, *out = (const char *)memory.output;
+        // As numbers: with the lengths that are given, a pointer could lead beyond the end of memory.
+        const uintptr_t in = (uintptr_t)memory.input, out = (uintptr_t)memory.output;
         const size_t offset = setup.message_bytes / P::message_chunks * P::inner_offset((uint32_t)setup.rank);
         if (P::input_in_output) return in && in != out + offset ? CCL_BAD_POINTER : CCL_OK;
         if (P::output_in_input) return out && out != in + offset ? CCL_BAD_POINTER : CCL_OK;
-        return in < out + output && out < in + input ? CCL_BAD_POINTER : CCL_OK;
+        return (in < out ? out - in < input : in - out < output) ? CCL_BAD_POINTER : CCL_OK;
     }
 
     // Whether this rank signals a peer by itself, which it may even where the two have no other channel than a switch: when the
@@ -316,6 +349,30 @@ template <class P, class E> struct Program {
         return bits % 16 ? CCL_BAD_ALIGNMENT : CCL_OK;
     }
 
+    // What this rank is created from.
+    static Agreement agreement(const ccl_setup &setup) {
+        return Agreement{P::identity, CCL_HEADER_IDENTITY, setup.message_bytes, (uint64_t)(P::packets ? setup.packet : 0)};
+    }
+    // Compares what this rank is created from with what the peers are, with which it shares memory.
+    static ccl_status compare(const ccl_setup &setup, const ccl_memory *all) {
+        const uint32_t rank = (uint32_t)setup.rank;
+        const Agreement own = agreement(setup);
+        Agreement others[P::ranks];
+        Writer reader;
+        for (uint32_t r = 0; r < P::ranks; ++r) {
+            const bool is_peer = r != rank && all[r].sync && (signals(rank, r) || P::linked(rank, r));
+            others[r] = own;
+            if (is_peer) reader.read(&others[r], all[r].sync, sizeof own);
+        }
+        if (!reader.done()) return CCL_DEVICE_ERROR;
+        for (const Agreement &other : others) {
+            if (other.program != own.program || other.header != own.header) return CCL_OTHER_PROGRAM;
+            if (other.message_bytes != own.message_bytes) return CCL_OTHER_SIZE;
+            if (other.packet != own.packet) return CCL_OTHER_PACKET;
+        }
+        return CCL_OK;
+    }
+
     // Loads all that may be launched. Loading may wait until the device is idle, and a kernel that waits for other ranks
     // does not end before they are launched.
     static bool load_kernels(ccl_packet packet) {
@@ -329,13 +386,15 @@ template <class P, class E> struct Program {
     // Counters begin at zero, semaphores at their initial values, packets with a flag that no launch has.
     static bool begin(const ccl_setup &setup) {
         uint32_t rank = (uint32_t)setup.rank, semaphores = P::semaphores, blocks = P::blocks;
-        Word *const words = (Word *)setup.memory.sync, values[P::semaphores + 1];
+        Word *const words = (Word *)counters(setup.memory.sync), values[P::semaphores + 1];
         for (uint32_t s = 0; s < semaphores; ++s) values[s] = (Word)P::initial(rank, s);
         LaunchCount launches[P::blocks + 1] = {};
         for (uint32_t b = 0; b < blocks; ++b) launches[b].number = (uint32_t)(CCL_FIRST_LAUNCH) - 1;
         Writer writer;
         if (!load_kernels(setup.packet)) return false;
-        writer.clear(words, sync_bytes());
+        const Agreement agreed = agreement(setup);
+        writer.write(setup.memory.sync, &agreed, sizeof agreed);
+        writer.clear(words, counter_bytes);
         writer.clear(setup.memory.scratch, scratch_bytes(setup.message_bytes));
         writer.write(words + Words<P>::released, values, semaphores * sizeof(Word));
         writer.write(words + Words<P>::launches, launches, blocks * sizeof(LaunchCount));
@@ -363,7 +422,10 @@ template <class P, class E> struct Program {
         if (setup.exchange(setup.context, &setup.memory, all) != 0) return CCL_EXCHANGE_FAILED;
         all[arguments.rank] = setup.memory;
         ccl_status status = check_peers(arguments.rank, all, scratch_bytes(message_bytes) > 0);
+        // Memory that goes on was compared when it was new.
+        if (status == CCL_OK && is_new) status = compare(setup, all);
         if (status != CCL_OK) return status;
+        for (ccl_memory &memory : all) memory.sync = counters(memory.sync);
         memcpy(arguments.ranks, all, sizeof all);
         return CCL_OK;
     }

@@ -17,7 +17,10 @@ typedef enum ccl_status {
     CCL_EXCHANGE_FAILED,
     CCL_OUT_OF_MEMORY,
     CCL_DEVICE_ERROR,
-    CCL_BAD_DEVICE
+    CCL_BAD_DEVICE,
+    CCL_OTHER_PROGRAM,
+    CCL_OTHER_SIZE,
+    CCL_OTHER_PACKET
 } ccl_status;
 
 /* Element types. */
@@ -40,7 +43,8 @@ typedef struct ccl_memory {
 /* Fills `all`, which has one row for each rank, with the memory of every rank as this process can address it. The
    program's create function calls it once, when this rank's memory is ready; it returns after every rank has called
    it. 0 means success. Rows of ranks to which the program has no channel are not used; in the others, an address that
-   the program needs must not be null. */
+   the program needs must not be null. Create then compares what each rank was created from with that of its peers: where it
+   fails, all ranks keep their memory until it has returned on all of them. */
 typedef int (*ccl_exchange)(void *context, const ccl_memory *mine, ccl_memory *all);
 
 /* The arguments of create. */
@@ -61,7 +65,7 @@ static inline const char *ccl_text(ccl_status status) {
     case CCL_OK: return "no error";
     case CCL_BAD_ARGUMENT: return "a required pointer is null, or the form of packets is unknown or was not compiled";
     case CCL_BAD_RANK: return "the program has no such rank";
-    case CCL_BAD_SIZE: return "the program does not serve this message size";
+    case CCL_BAD_SIZE: return "the program does not serve this message size, or a buffer would be larger than memory can be";
     case CCL_BAD_ALIGNMENT: return "memory does not begin at a multiple of 16 bytes";
     case CCL_BAD_POINTER: return "input and output are not placed as the program requires";
     case CCL_BAD_TYPE: return "a chunk is not a whole number of elements, or the type does not support this operation, or they were not compiled";
@@ -71,6 +75,9 @@ static inline const char *ccl_text(ccl_status status) {
     case CCL_OUT_OF_MEMORY: return "out of memory for the handle";
     case CCL_DEVICE_ERROR: return "the device reported an error";
     case CCL_BAD_DEVICE: return "the current device is not the one on which the program was created";
+    case CCL_OTHER_PROGRAM: return "a peer has created another program, or built by another version of cclc, or its sync memory is elsewhere";
+    case CCL_OTHER_SIZE: return "a peer has created the program for another message size";
+    case CCL_OTHER_PACKET: return "a peer has created the program for the other form of packets";
     }
     return "an unknown status";
 }

@@ -95,7 +95,7 @@ size_t chunk_of(uint32_t rank, size_t input_bytes, size_t output_bytes) {
     const size_t output = Program::output_in_input ? 0 : Program::output_chunks(rank);
     const size_t chunk = input > 0 ? input_bytes / input : output > 0 ? output_bytes / output : 0;
     const bool fits = (input == 0 || chunk * input == input_bytes) && (output == 0 || chunk * output == output_bytes);
-    return fits ? chunk : 0;
+    return fits && chunk <= SIZE_MAX / Program::message_chunks ? chunk : 0;
 }
 
 std::shared_ptr<Memory> memory_for(Memories &memories, size_t chunk, size_t message_bytes) {
@@ -165,6 +165,9 @@ mscclpp::CommResult result_of(ccl_status status) {
     case CCL_BAD_RANK:
     case CCL_BAD_OPERATION:
     case CCL_TOO_FEW_SMS:
+    case CCL_OTHER_PROGRAM:
+    case CCL_OTHER_SIZE:
+    case CCL_OTHER_PACKET:
     case CCL_BAD_DEVICE: return mscclpp::CommResult::CommInvalidUsage;
     }
     return mscclpp::CommResult::CommInternalError;
