@@ -18,7 +18,9 @@ pub(super) fn too_many(program: &Program) -> Option<Diagnostic> {
     let (at, most) = longest?;
     let message = format!("this program is too large to be checked: here are {most} windows");
     let report = exceeded.warning(Some(at), message);
-    Some(report.help("let pipelines go through fewer chunks, or check the program with fewer ranks"))
+    Some(
+        report.help("let pipelines go through fewer chunks, or check the program with fewer ranks"),
+    )
 }
 
 /// Whether there are few enough windows.

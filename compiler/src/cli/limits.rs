@@ -1,8 +1,10 @@
 //! The limits on a run's time and input: those of `--time-limit` and `--max-input`, and the defaults.
 
 use super::args::Limits;
+use super::progress;
 use compiler::bytes;
 use compiler::interrupt::Interrupt;
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 /// The most bytes of a source file, with all that it imports.
@@ -26,7 +28,12 @@ impl Limits {
     }
 }
 
-/// A flag that is set when the time is up; without a limit, never.
+/// How much longer than the limit a command may take to stop by itself, if the limit is shorter than that.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A flag that is set when the time is up; without a limit, never. If the command has not ended after as much time again, or
+/// after [`GRACE`], some loop does not look at the flag: the process is ended then. Files are replaced in one step, so none is
+/// left half written.
 pub(crate) fn interrupt(limit: Option<Duration>) -> Interrupt {
     let interrupt = Interrupt::default();
     if let Some(limit) = limit {
@@ -34,9 +41,24 @@ pub(crate) fn interrupt(limit: Option<Duration>) -> Interrupt {
         std::thread::spawn(move || {
             std::thread::sleep(limit);
             flag.set();
+            std::thread::sleep(limit.max(GRACE));
+            end(limit);
         });
     }
     interrupt
+}
+
+/// Ends the process, and says why.
+fn end(limit: Duration) -> ! {
+    progress::clear();
+    let seconds = limit.as_secs_f64();
+    // There is nobody to tell if standard error is closed.
+    let _ = writeln!(
+        io::stderr(),
+        "error[E0903]: stopped after {seconds} s, without a result\n  = help: give it more time with `--time-limit`, or try \
+         fewer ranks, chunks or bytes"
+    );
+    std::process::exit(1)
 }
 
 /// The reason why something is not read, if `most` bytes may be.

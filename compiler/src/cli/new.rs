@@ -40,6 +40,8 @@ pub(crate) fn run(new: &New) -> Result<Status, Failure> {
     };
     files::refuse_name(&new.folder).map_err(io::Error::other).map_err(failed)?;
     refuse_to_replace(&new.folder).map_err(failed)?;
+    let above = new.folder.parent().filter(|above| !above.as_os_str().is_empty());
+    above.map_or(Ok(()), fs::create_dir_all).map_err(failed)?;
     let made = create_beside(&new.folder, &name).map_err(failed)?;
     let done = fill(&made, &name).and_then(|()| fs::rename(&made, &new.folder));
     if done.is_err() {

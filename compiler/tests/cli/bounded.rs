@@ -2,6 +2,7 @@
 
 use crate::cclc::{self, Run};
 use crate::folder::{Folder, says};
+use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -31,8 +32,13 @@ fn end_soon(folder: &Folder, commands: &[&str]) -> Vec<Run> {
 
 const OF_SOURCE: &[&str] = &["check a.ccl", "build a.ccl -o a.json", "run a.ccl", "fmt a.ccl"];
 
-const OF_PLANS: &[&str] =
-    &["verify a.json", "decompile a.json", "run a.json", "list a.json", "diff a.json a.json"];
+const OF_PLANS: &[&str] = &[
+    "verify a.json",
+    "decompile a.json",
+    "run a.json --max-memory 256MiB",
+    "list a.json",
+    "diff a.json a.json",
+];
 
 /// A program of one block with a pipeline.
 fn program(pipeline: &str) -> String {
@@ -109,4 +115,49 @@ fn plans_of_many_chunks_are_judged_and_decompiled_soon() {
     for chunks in [100_000_000, 2_147_483_647, 4_294_967_295] {
         end_soon(&Folder::with("a.json", &plan(chunks, &copy(chunks, ""))), OF_PLANS);
     }
+}
+
+/// Numbers at the bounds of what is counted.
+const NUMBERS: [&str; 4] = ["65536", "100000000", "4294967295", "9223372036854775807"];
+
+/// Where a plan has its first number of each key.
+fn numbers(plan: &str) -> Vec<std::ops::Range<usize>> {
+    let mut known = BTreeSet::new();
+    let ends = plan.match_indices("\": ").filter_map(|(at, found)| {
+        let (start, rest) = (at + found.len(), &plan[at + found.len()..]);
+        let digits = rest.find(|letter: char| !letter.is_ascii_digit())?;
+        let key = plan[..at].rsplit('"').next()?;
+        (digits > 0 && known.insert(key.to_owned())).then(|| start..start + digits)
+    });
+    ends.collect()
+}
+
+#[test]
+fn a_plan_with_any_number_is_judged_soon() {
+    for plan in [
+        include_str!("../goldens/unit_tests_pipeline_test__default.json"),
+        include_str!("../goldens/unit_tests_tbg_tbg_copy_test__default.json"),
+        include_str!("../goldens/unit_tests_semaphore__default.json"),
+    ] {
+        let places = numbers(plan);
+        assert!(places.len() > 10, "{places:?}");
+        for (place, number) in
+            places.iter().flat_map(|place| NUMBERS.map(|number| (place.clone(), number)))
+        {
+            let text = format!("{}{number}{}", &plan[..place.start], &plan[place.end..]);
+            end_soon(&Folder::with("a.json", &text), &["verify a.json", "decompile a.json"]);
+        }
+    }
+}
+
+/// A run that does not look at the time is ended all the same.
+#[test]
+fn a_time_limit_ends_a_run_that_goes_on() {
+    let chunks = 100_000_000;
+    let folder = Folder::with("a.json", &plan(chunks, &copy(1, "")));
+    let started = Instant::now();
+    let run = folder.cclc("run a.json --time-limit 0.5");
+    assert!(started.elapsed() < 2 * SOON, "{:?}", started.elapsed());
+    assert_eq!(run.status, Some(1), "{}", run.stderr);
+    says(&run.stderr, &["0.5 s"]);
 }
