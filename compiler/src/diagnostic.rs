@@ -220,13 +220,22 @@ impl Diagnostic {
     }
 }
 
+/// Longer names are not misspelled: comparing two of them takes as many steps as the product of their lengths.
+const LONGEST_MISSPELLED: usize = 100;
+
 /// "Did you mean": the candidate nearest to a misspelled name, if one is near enough.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
     let limit = (length / 3).max(1);
-    // Any two names of one letter are near each other.
-    let may_be_meant = |c: &&str| length > 1 || c.eq_ignore_ascii_case(name);
+    // Any two names of one letter are near each other, and those whose lengths differ by more than the limit are not.
+    let may_be_meant = |c: &&str| {
+        let theirs = c.chars().take(length + limit + 1).count();
+        length > 1 && theirs.abs_diff(length) <= limit || c.eq_ignore_ascii_case(name)
+    };
+    if length > LONGEST_MISSPELLED {
+        return None;
+    }
     candidates
         .into_iter()
         .filter(|c| *c != name)

@@ -342,7 +342,8 @@ impl<'a> Solver<'_, 'a> {
         let declared = declared?;
         let mut ranks = vec![ir::Rank::default(); declared.len()];
         let written: u64 = self.question.sizes.iter().map(|sizes| u64::from(sizes.output)).sum();
-        let promises_nothing = self.world.unit.collectives[self.question.collective].ensures.is_empty();
+        let promises_nothing =
+            self.world.unit.collectives[self.question.collective].ensures.is_empty();
         let mut is_unpromised = written > MOST_PROMISES && !promises_nothing;
         if !is_unpromised {
             let mut shared = Shared::new(FUEL_OF_PROMISES, self.interrupt);

@@ -96,9 +96,9 @@ impl Map {
         struct Head {
             version: u32,
         }
-        let head: Head = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let head: Head = serde_json::from_str(text).map_err(|error| misread(&error))?;
         match head.version {
-            VERSION => serde_json::from_str(text).map_err(|error| error.to_string()),
+            VERSION => serde_json::from_str(text).map_err(|error| misread(&error)),
             other => Err(format!("it has version {other}, and only {VERSION} is supported")),
         }
     }
@@ -246,6 +246,16 @@ impl<W: Write> Write for Hashed<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// Why a text is no map, without what stands in it: a map may be a link to another file, and logs may be public.
+fn misread(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    if !error.is_data() || text.starts_with("missing field") {
+        return text;
+    }
+    let (line, column) = (error.line(), error.column());
+    format!("at line {line}, column {column} is something else than a map has there")
 }
 
 #[cfg(test)]

@@ -416,3 +416,25 @@ fn a_listing_quotes_names() {
     folder.write("p.json", &plan.replace("a b\\nplan c", "ring_2.x"));
     says(&ends(folder.cclc("list p.json"), 0).stdout, &["plan ring_2.x collective"]);
 }
+
+#[test]
+fn what_is_no_map_is_not_quoted() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o p.json"), 0);
+    for text in ["\"a secret\"", "{\"version\": \"a secret\"}", "[\"a secret\"]"] {
+        folder.write("p.map.json", text);
+        let run = ends(folder.cclc("verify p.json"), 0);
+        says(&run.stderr, &["W0901", "is something else than a map has there"]);
+        assert!(!run.stderr.contains("secret"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn long_names_are_compared_with_no_others() {
+    let (one, other) = ("ab".repeat(50_000), "ba".repeat(50_000));
+    let text = format!("let {one} = 1;\nlet z = {other};\n");
+    let folder = Folder::with("a.ccl", &text);
+    let started = std::time::Instant::now();
+    says(&ends(folder.cclc("check a.ccl"), 1).stderr, &["error[E0201]"]);
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+}
