@@ -477,7 +477,7 @@ fn is_sound_at(
 /// The memory that a run left, where it does not hold what is promised. Otherwise it is dropped: nobody needs it again,
 /// and it takes more room than everything else.
 fn broken(program: &ir::Program, memory: Memory) -> Option<Memory> {
-    Some(memory).filter(|memory| !run::broken_promises(program, memory).is_empty())
+    Some(memory).filter(|memory| !run::keeps_promises(program, memory))
 }
 
 /// The outcome of a symbolic run, which shows deadlocks and what is left in memory.

@@ -22,6 +22,7 @@ mod tree;
 mod unsayable;
 mod world;
 
+use crate::interrupt::Interrupt;
 use crate::ir::Program;
 pub use unsayable::unsayable;
 use world::World;
@@ -48,14 +49,20 @@ pub struct Decompiled {
     pub roles: usize,
 }
 
-/// Writes a program. `known` says whether the library has its collective, with the arguments that the program carries.
+/// Writes a program; part of it, if it is interrupted. `known` says whether the library has its collective, with the
+/// arguments that the program carries.
 #[must_use]
-pub fn decompile(program: &Program, known: bool, style: Style) -> Decompiled {
+pub fn decompile(
+    program: &Program,
+    known: bool,
+    style: Style,
+    interrupt: &Interrupt,
+) -> Decompiled {
     let world = World::new(program);
     let names = gather::Names::new(program, &world, style.regular);
     let trees = gather::ranks(program, &names, style);
     let mut page = page::Page::new(&world, &names);
-    let roles = roles::write(&world, trees, style.regular, &mut page);
+    let roles = roles::write(&world, trees, style.regular, interrupt, &mut page);
     let text = declare::file(program, &world, &names, (known, style), &page.finish());
     Decompiled { text, roles }
 }

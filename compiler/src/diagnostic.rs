@@ -220,6 +220,19 @@ impl Diagnostic {
     }
 }
 
+/// How many names a report lists.
+const MOST_LISTED: usize = 20;
+
+/// Names in a row, and how many more there are.
+#[must_use]
+pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    let shown: Vec<&str> = names.iter().take(MOST_LISTED).map(AsRef::as_ref).collect();
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{}, and {more} more", shown.join(", ")),
+    }
+}
+
 /// Longer names are not misspelled: comparing two of them takes as many steps as the product of their lengths.
 const LONGEST_MISSPELLED: usize = 100;
 

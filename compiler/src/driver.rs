@@ -464,11 +464,13 @@ fn judged(
     known.mark(&mut program);
     let mut found = Vec::new();
     match contract::add(&mut program, known, interrupt) {
-        Ok(open) => {
+        Ok(undetermined) => {
             let checking = phase("check the plan", "");
             let checked = check::check(&program, interrupt);
             drop(checking);
-            found.extend(contract::choose(&mut program, &open, checked, interrupt));
+            found.extend(contract::choose(&mut program, &undetermined, checked, interrupt));
+            found.extend(undetermined.told(&program));
+            found.extend(contract::promises_nothing(&program));
         }
         Err(mut why) => {
             let sharing = unsolved::share(&mut program, &mut why);

@@ -28,7 +28,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("plan", &["table", "source", "diagnostic", "ir", "check", "optimize"]),
     ("cuda", &["source", "interrupt", "diagnostic", "ir"]),
     ("emulate", &["bytes", "source", "interrupt", "diagnostic", "ir"]),
-    ("decompile", &["table", "ir"]),
+    ("decompile", &["table", "ir", "interrupt"]),
     ("picture", &["table", "bytes", "ir", "check::names"]),
 ];
 

@@ -87,11 +87,11 @@ mod tests {
         let cache = |set: Option<&str>, home: Option<&str>| {
             cache(set.map(PathBuf::from), home.map(PathBuf::from))
         };
-        let home = Some(PathBuf::from("/home/a/.cache"));
-        assert_eq!(cache(None, Some("/home/a")), home);
-        assert_eq!(cache(Some(""), Some("/home/a")), home);
-        assert_eq!(cache(Some("cache"), Some("/home/a")), home);
-        assert_eq!(cache(Some("/b"), Some("/home/a")), Some(PathBuf::from("/b")));
+        let home = Some(PathBuf::from("/a/.cache"));
+        assert_eq!(cache(None, Some("/a")), home);
+        assert_eq!(cache(Some(""), Some("/a")), home);
+        assert_eq!(cache(Some("cache"), Some("/a")), home);
+        assert_eq!(cache(Some("/b"), Some("/a")), Some(PathBuf::from("/b")));
         assert_eq!(cache(None, None), None);
         assert_eq!(cache(None, Some("")), None);
     }

@@ -26,7 +26,7 @@ use crate::publisher::{Publisher, Stage};
 use crate::retained::Retained;
 use crate::sequencer::{Exit, Sequencer};
 use crate::settings::Settings;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, file_path};
 use capabilities::{Abilities, capabilities, folders};
 use lsp_types as lsp;
 use lsp_types::{Position, Url};
@@ -279,7 +279,7 @@ impl LanguageServer for Ccl {
     }
 
     async fn did_change_workspace_folders(&self, params: lsp::DidChangeWorkspaceFoldersParams) {
-        let path = |folder: lsp::WorkspaceFolder| folder.uri.to_file_path().ok();
+        let path = |folder: lsp::WorkspaceFolder| file_path(&folder.uri);
         let paths = |folders: Vec<_>| folders.into_iter().filter_map(path).collect();
         let (added, removed): (Vec<PathBuf>, Vec<PathBuf>) =
             (paths(params.event.added), paths(params.event.removed));

@@ -15,7 +15,7 @@
 use crate::copies;
 use crate::database::{Disk, Text};
 use compiler::resolve::load;
-use compiler::resolve::path::{EXTENSION, is_importable};
+use compiler::resolve::path::{EXTENSION, is_importable, refuse_special};
 use compiler::source::refused_character;
 use lsp_types::Url;
 use std::collections::BTreeSet;
@@ -97,7 +97,7 @@ impl Workspace {
     /// The compiler's name for a file.
     #[must_use]
     pub fn name(&self, url: &Url) -> String {
-        let Ok(path) = url.to_file_path() else { return url.to_string() };
+        let Some(path) = file_path(url) else { return url.to_string() };
         // A path may lead to the root through a symbolic link.
         let path = match (path.parent().map(fs::canonicalize), path.file_name()) {
             (Some(Ok(folder)), Some(name)) => folder.join(name),
@@ -112,12 +112,11 @@ impl Workspace {
         if name.starts_with("std::") {
             return copies::library(name);
         }
-        let path = self.path(name);
-        if path.is_absolute() {
-            Url::from_file_path(self.given(path)).ok()
-        } else {
-            Url::parse(name).ok()
+        if let Some(url) = unsaved(name) {
+            return Some(url);
         }
+        let path = self.path(name);
+        path.is_absolute().then(|| Url::from_file_path(self.given(path)).ok())?
     }
 
     /// The names of the source files below the folders, sorted. Hidden folders, `target` and symbolic links are
@@ -227,6 +226,18 @@ impl Disk for Workspace {
     }
 }
 
+/// The path of a file; none for a document that is no file, such as an unsaved one, or an older version of a file.
+#[must_use]
+pub fn file_path(url: &Url) -> Option<PathBuf> {
+    if url.scheme() == "file" { url.to_file_path().ok() } else { None }
+}
+
+/// The URL of a document that is no file, from the compiler's name for it. A single letter is a drive.
+fn unsaved(name: &str) -> Option<Url> {
+    let is_scheme = |url: &Url| url.scheme().len() > 1 && url.scheme() != "file";
+    Url::parse(name).ok().filter(is_scheme)
+}
+
 /// A path without `.`, and without `..` after another part.
 fn clean(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
@@ -242,9 +253,15 @@ fn clean(path: &Path) -> PathBuf {
 
 fn read(path: &Path) -> Text {
     // Opening a pipe would wait, so it is looked at first; and then once more, since it may have been replaced.
-    refuse_special(&fs::metadata(path).map_err(|error| error.to_string())?)?;
+    let there = fs::metadata(path).map_err(|error| error.to_string())?;
+    refuse_special(there.is_file(), there.is_dir())?;
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
-    refuse_special(&file.metadata().map_err(|error| error.to_string())?)?;
+    let there = file.metadata().map_err(|error| error.to_string())?;
+    refuse_special(there.is_file(), there.is_dir())?;
+    if there.len() == 0 {
+        // Some files of the system say so, too, and would be waited for.
+        return Ok(Arc::from(""));
+    }
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > MAX_BYTES {
@@ -254,14 +271,4 @@ fn read(path: &Path) -> Text {
         format!("it is not UTF-8 text (byte {})", error.utf8_error().valid_up_to())
     })?;
     Ok(Arc::from(text))
-}
-
-fn refuse_special(there: &fs::Metadata) -> Result<(), String> {
-    if there.is_dir() {
-        Err("it is a folder".to_owned())
-    } else if there.is_file() {
-        Ok(())
-    } else {
-        Err("it is not an ordinary file".to_owned())
-    }
 }

@@ -184,3 +184,17 @@ fn documentation_shows_no_html_and_loads_no_images() {
     }
     client.finish();
 }
+
+/// Editors show older versions of a file under its path, with another scheme.
+#[test]
+fn a_document_of_another_scheme_is_not_the_file() {
+    let two = Two::new();
+    let mut client = two.client();
+    let file = uri(&two.path("one/lib.ccl"));
+    let older = file.replacen("file:", "git:", 1);
+    client.open(&older, "let half = missing;\n");
+    client.open(&file, LIB);
+    assert_eq!(codes(&mut client, &older), ["E0201"]);
+    assert_eq!(codes(&mut client, &file), NOTHING);
+    assert_eq!(importing(&mut client, &two.path("one/a.ccl"), "lib.ccl"), NOTHING);
+}

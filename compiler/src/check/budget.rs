@@ -81,6 +81,10 @@ budgets! {
         "units with no common divisor would cut chunks into as many parts as their product";
     SIZES_OF_WINDOWS: "sizes with few windows", 32, "sizes", NOT_RUN,
         "each is a check of its own; pipelines over as many chunks each, in windows of one size, have few";
+    BREAKPOINTS: "places where windows and chunks end together", 100_000, "numbers of chunks and of windows", NOT_RUN,
+        "far more than there are sizes that are checked; which of them make a difference is found only then";
+    TOLD_APART: "sizes that are told apart", 20_000_000, "windows at all sizes", NOT_RUN,
+        "a second";
     STATES: "schedules of shared counters", 50_000, "states", NOT_TRIED,
         "their number grows exponentially with the blocks that share";
     PLACES: "memory of schedules", 5_000_000, "places of blocks in all states", NOT_TRIED,
@@ -97,6 +101,8 @@ budgets! {
         "the knowledge of each signal is as long as there are blocks and proxies";
     IN_TURN: "semaphores that are used in turn", 16, "rounds", Effect::Refused,
         "each is a run of a rank; rounds beyond the number of dependent semaphores find nothing";
+    KNOWN_IN_TURN: "what uses in turn tell each other", 20_000_000, "entries of vector clocks of all ranks", Effect::Refused,
+        "a few seconds, and up to a gigabyte";
     WRAPPED: "windows of reused scratch", 1 << 21, "operations and cells of unrolled windows", Effect::Refused,
         "ring after ring is unrolled; without the proof the plan gets a smaller largest message";
     FOLDED: "representatives of ranks", 50_000_000, "chunks of all ranks", Effect::Slower,

@@ -27,7 +27,7 @@ use crate::ir::counter::Counter;
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId};
 use crate::source::At;
 use crate::table::Table;
-use in_turn::UsedInTurn;
+use in_turn::{ClockEntries, UsedInTurn};
 pub(super) use lanes::Unordered;
 use lanes::Which;
 use std::cell::OnceCell;
@@ -155,7 +155,8 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
     if summary::is_sound(program) && program.ranks.iter().all(ordered) {
         return Vec::new();
     }
-    let uses = program.ranks.iter().map(|rank| uses_of(program, rank)).collect();
+    let entries = ClockEntries::new();
+    let uses = program.ranks.iter().map(|rank| uses_of(program, rank, &entries)).collect();
     let context = Context { program, uses, graph: OnceCell::new() };
     let mut all = All::default();
     for (rank, row) in program.ranks.entries() {
@@ -255,8 +256,9 @@ impl<'p> Context<'p> {
 /// Whether [`check`] would find nothing.
 pub(super) fn is_clean(program: &ir::Program) -> bool {
     let windows = ir::run::windows(program);
+    let entries = ClockEntries::new();
     let uses: Table<RankId, Uses> =
-        program.ranks.iter().map(|rank| uses_of(program, rank)).collect();
+        program.ranks.iter().map(|rank| uses_of(program, rank, &entries)).collect();
     let none = Use::default();
     program.ranks.entries().all(|(rank, row)| {
         let channel = |(id, channel): (ChannelId, &ir::Channel)| {
@@ -343,12 +345,14 @@ fn places(report: &Diagnostic) -> BTreeSet<At> {
 pub(super) struct InTurn<'p> {
     program: &'p ir::Program,
     ranks: Table<RankId, OnceCell<UsedInTurn>>,
+    entries: ClockEntries,
 }
 
 impl<'p> InTurn<'p> {
     /// Those of a program.
     pub(super) fn of(program: &'p ir::Program) -> InTurn<'p> {
-        InTurn { program, ranks: program.ranks.iter().map(|_| OnceCell::new()).collect() }
+        let ranks = program.ranks.iter().map(|_| OnceCell::new()).collect();
+        InTurn { program, ranks, entries: ClockEntries::new() }
     }
 
     /// Whether the blocks of a rank signal over an end of a channel in turn.
@@ -372,7 +376,7 @@ impl<'p> InTurn<'p> {
 
     fn has(&self, rank: RankId, which: Which) -> bool {
         let Some(row) = self.program.ranks.lookup(rank) else { return false };
-        let find = || in_turn::in_turn(self.program, row);
+        let find = || in_turn::in_turn(self.program, row, &self.entries);
         self.ranks.lookup(rank).is_some_and(|found| found.get_or_init(find).all.contains(&which))
     }
 }
@@ -386,7 +390,7 @@ pub(super) fn shared_by_threads(program: &ir::Program) -> Vec<(RankId, Unordered
     ranks.flat_map(on).collect()
 }
 
-fn uses_of(program: &ir::Program, rank: &ir::Rank) -> Uses {
+fn uses_of(program: &ir::Program, rank: &ir::Rank, entries: &ClockEntries) -> Uses {
     let mut uses = Uses {
         channels: rank.channels.iter().map(|_| Ends::default()).collect(),
         semaphores: rank.semaphores.iter().map(|_| Counters::default()).collect(),
@@ -398,7 +402,7 @@ fn uses_of(program: &ir::Program, rank: &ir::Rank) -> Uses {
     let shared = |ends: &Ends| ends.users().into_iter().any(|(_, user, _)| user.blocks.len() > 1);
     let acquired = |row: &Counters| row.acquires.blocks.len() > 1;
     if uses.channels.iter().any(shared) || uses.semaphores.iter().any(acquired) {
-        uses.in_turn = in_turn::in_turn(program, rank);
+        uses.in_turn = in_turn::in_turn(program, rank, entries);
     }
     uses
 }

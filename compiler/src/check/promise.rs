@@ -11,7 +11,7 @@ use super::event_graph::EventGraph;
 use super::names;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
-use crate::ir::run::{self, Broken, Combined, Contribution, Memory, Times};
+use crate::ir::run::{self, Broken, BrokenPromises, Combined, Contribution, Memory, Times};
 use crate::ir::{Op, Transfer};
 use crate::source::{At, Place};
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ const UNWRITTEN: &[(u32, u32)] = &[(Contribution::NOBODY, 0)];
 
 /// Reports the first chunk that breaks a promise, and how many more do: usually they have one cause.
 pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
-    let broken = run::broken_promises(program, memory);
-    let Some(first) = broken.first() else { return Vec::new() };
+    let Some(broken) = run::broken_promises(program, memory) else { return Vec::new() };
+    let first = &broken.first;
     let graph = EventGraph::new(program, memory.parts());
     let by = first.combined.and_then(|combined| combiner(program, graph.as_ref(), first, combined));
     let report = match &by {
@@ -33,19 +33,18 @@ pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
         Some(graph) => path::show(graph, memory, first, by.map(|by| by.reduce), report),
         None => report,
     };
-    vec![others(unwritten(report, program, &broken), broken.len())]
+    vec![others(unwritten(report, program, &broken), broken.chunks)]
 }
 
 /// Adds how much of a rank's output nothing writes, if that is more than the reported chunk: usually there are more
 /// chunks than the author thought.
-fn unwritten(report: Diagnostic, program: &ir::Program, broken: &[Broken]) -> Diagnostic {
-    let Some(first) = broken.first().filter(|first| first.last_writer.is_none()) else {
+fn unwritten(report: Diagnostic, program: &ir::Program, broken: &BrokenPromises) -> Diagnostic {
+    let first = &broken.first;
+    if first.last_writer.is_some() {
         return report;
-    };
-    let beside = |one: &&Broken| one.rank == first.rank && one.last_writer.is_none();
-    let count = broken.iter().filter(beside).count();
+    }
     let all = program.ranks.lookup(first.rank).map_or(0, |rank| rank.output_chunks);
-    let mut report = match count {
+    let mut report = match broken.unwritten {
         0 | 1 => report,
         count => report.note(format!(
             "nothing writes {count} of the {all} chunks of `output` of rank {}",

@@ -39,7 +39,7 @@ use crate::diagnostic::change::Change;
 use crate::diagnostic::witness::{Finding, Race};
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::interrupt::Interrupt;
-use crate::ir::run::{self, Outcome, broken_promises};
+use crate::ir::run::{self, Outcome, keeps_promises};
 use crate::ir::{self, Buffer, RankId};
 use crate::phase::phase;
 use crate::source::Place;
@@ -286,7 +286,7 @@ impl Trials<'_> {
             return None;
         };
         let after = race::met(changed, &memory.rewritten(), self.interrupt)?;
-        let kept = || broken_promises(changed, &memory).is_empty();
+        let kept = || keeps_promises(changed, &memory);
         let good = match demand {
             Demand::Nothing => true,
             // Conflicts that remain at the same statement may come from the same wrong index.

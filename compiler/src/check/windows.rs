@@ -11,7 +11,7 @@
 //!   a part of such an operand, all that matters is through how many windows each pipeline goes.
 
 use super::borders;
-use super::budget::{Exceeded, PARTS, SIZES_OF_WINDOWS};
+use super::budget::{BREAKPOINTS, Exceeded, PARTS, SIZES_OF_WINDOWS, TOLD_APART};
 use crate::ir::memory::{accesses, cells};
 use crate::ir::run::{self, ChunkSize};
 use crate::ir::{Buffer, Op, Program, RankId};
@@ -95,16 +95,16 @@ fn all_sizes(
     if !is_complete {
         known.push(windows.chunk_size());
     }
-    known.retain(|size| tilings.followed(*size) <= TOLD_APART);
+    known.retain(|size| tilings.followed(*size) <= TOLD_APART.amount());
     seen.extend(known.into_iter().map(|size| tilings.signature(size)));
     let breakpoints = tilings.breakpoints(&wanted);
     let exceeded = breakpoints.exceeded;
     let are_longer = least > checked && !is_complete;
     let mut sizes = ChunkSizes { exceeded, is_complete, are_longer, ..ChunkSizes::default() };
-    let mut left = TOLD_APART;
+    let mut left = TOLD_APART.amount();
     for (like, served) in candidates(&breakpoints.all, &wanted, alignment) {
         let Some(less) = left.checked_sub(tilings.followed(like)) else {
-            sizes.exceeded = Some(SIZES_OF_WINDOWS.exceeded());
+            sizes.exceeded = Some(TOLD_APART.exceeded());
             break;
         };
         left = less;
@@ -243,34 +243,28 @@ struct Breakpoints {
 
 /// So many breakpoints of each number of chunks are looked at. That is far more than there are sizes in the budget; which
 /// of them make a difference is found only then.
-const BREAKPOINTS: u64 = 1_000;
-
-/// So many numbers of chunks and breakpoints are looked at in all.
-const ALL_BREAKPOINTS: usize = 100_000;
-
-/// So many windows are followed to tell sizes apart.
-const TOLD_APART: u64 = 20_000_000;
+const BREAKPOINTS_OF_CHUNKS: u64 = 1_000;
 
 impl Tilings {
     /// The sizes in a range at which windows and chunks end together, and the last one before them.
     fn breakpoints(&self, wanted: &RangeInclusive<u64>) -> Breakpoints {
         let (mut all, mut exceeded) = (Vec::new(), None);
-        let mut left = ALL_BREAKPOINTS;
+        let mut left = BREAKPOINTS.amount();
         for tiling in &self.all {
             let first = if self.is_aligned { tiling.chunks } else { 1 };
             for chunks in first..=tiling.chunks {
                 let Some(less) = left.checked_sub(1) else {
-                    exceeded = Some(SIZES_OF_WINDOWS.exceeded());
+                    exceeded = Some(BREAKPOINTS.exceeded());
                     break;
                 };
                 left = less;
                 let windows = |size: u64| size.saturating_mul(chunks) / tiling.unit;
                 let (least, mut most) = (windows(*wanted.start()).max(1), windows(*wanted.end()));
-                if most.saturating_sub(least) > BREAKPOINTS {
-                    most = least + BREAKPOINTS;
+                if most.saturating_sub(least) > BREAKPOINTS_OF_CHUNKS {
+                    most = least + BREAKPOINTS_OF_CHUNKS;
                     exceeded = Some(SIZES_OF_WINDOWS.exceeded());
                 }
-                left = left.saturating_sub(most.saturating_sub(least) as usize);
+                left = left.saturating_sub(most.saturating_sub(least));
                 all.extend((least..=most).map(|windows| ChunkSize {
                     size: windows.saturating_mul(tiling.unit),
                     scale: chunks,

@@ -53,13 +53,14 @@ pub(crate) struct Reporting {
     /// When to color reports; NO_COLOR turns `auto` off
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = When::Auto, global = true)]
     pub(crate) color: When,
-    /// Show this warning or note as a warning (a code, or `warnings` for all)
+    /// Show this warning or note as a warning (a code, `warnings` for all warnings, or `unproved`, as for `--deny`)
     #[arg(long, value_name = "CODE", global = true)]
     pub(crate) warn: Vec<String>,
-    /// Treat this warning or note as an error (a code, or `warnings` for all)
+    /// Treat this warning or note as an error (a code; `warnings` for all warnings; `unproved` for all that say what was
+    /// not proved, or with which assumption: use it for plans of others)
     #[arg(long, value_name = "CODE", global = true)]
     pub(crate) deny: Vec<String>,
-    /// Do not show this warning or note (a code, or `warnings` for all); `shared`: for a plan, accept that several
+    /// Do not show this warning or note (a code, `warnings` or `unproved`); `shared`: for a plan, accept that several
     /// blocks use one end of a channel or one semaphore, as `#[allow(shared)]` does in source
     #[arg(long, value_name = "CODE", global = true)]
     pub(crate) allow: Vec<String>,
@@ -257,8 +258,8 @@ pub(crate) struct Build {
 /// `cclc verify`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Verify {
-    /// Execution plans, and folders in which every `.json` file is checked, except maps and manifests; `-` is standard
-    /// input
+    /// Execution plans, and folders in which every file is checked whose name ends with `.json` and does not begin with a
+    /// dot, except maps and manifests; `-` is standard input
     #[arg(required = true, value_hint = ValueHint::AnyPath)]
     pub(crate) plans: Vec<PathBuf>,
     /// Set a parameter of the plan's collective that does not follow from the sizes of its buffers: `root=3`

@@ -42,8 +42,11 @@ pub(crate) fn write(
     if reporter.is_stopped() {
         return Ok(None);
     }
-    let broken = reporter.add_new(reports);
-    let Some(made) = made.filter(|_| !broken) else { return Ok(None) };
+    let is_broken = reporter.add_new(reports);
+    let Some(made) = made else { return Ok(None) };
+    if is_broken {
+        return Ok(None);
+    }
     let native = (args.target == Host::Mscclpp).then(|| KernelFile {
         path: path.with_file_name(format!("{}.cu", module(&name))),
         text: driver::write_native(&kernels, &made, &name),

@@ -46,7 +46,8 @@ pub(crate) fn run(diff: &Diff, reporter: &mut Reporter) -> Result<Status, Failur
     }
     for plan in [left, right] {
         if let Some(map) = &plan.map {
-            map.explain(plan.file, &texts(&reporter.sources, map), &mut found);
+            let sources = &reporter.sources;
+            map.explain(plan.file, sources, &texts(sources, map), &mut found);
         }
     }
     reporter.add(found);

@@ -8,7 +8,7 @@
 
 use super::limits;
 use compiler::interrupt::Interrupt;
-use compiler::resolve::path::{EXTENSION, is_importable};
+use compiler::resolve::path::{EXTENSION, is_importable, refuse_special};
 use compiler::source::{FileId, SourceMap, escape_name, refused_character};
 use std::fs;
 use std::io::{self, Read as _};
@@ -119,6 +119,12 @@ pub(crate) fn import(root: &Path, path: &str, most: u64) -> Result<Arc<str>, Str
     ordinary(&real, most).map(Arc::from)
 }
 
+/// Whether a link leads to a file in its own folder, or below that; and so is whatever is no link.
+pub(crate) fn stays(link: &Path) -> bool {
+    let folder = link.parent().filter(|folder| !folder.as_os_str().is_empty());
+    inside(link, folder.unwrap_or(Path::new(".")))
+}
+
 fn inside(path: &Path, root: &Path) -> bool {
     match (fs::canonicalize(path), fs::canonicalize(root)) {
         (Ok(path), Ok(root)) => path.starts_with(root),
@@ -131,10 +137,11 @@ fn inside(path: &Path, root: &Path) -> bool {
 pub(crate) fn text(path: &Path, most: u64, interrupt: &Interrupt) -> Result<String, String> {
     refuse_name(path)?;
     let there = fs::metadata(path).map_err(|error| error.to_string())?;
-    if there.is_dir() || there.is_file() {
+    if there.is_dir() || there.is_file() && there.len() > 0 {
         return ordinary(path, most);
     }
-    // Opening a named pipe waits until somebody opens its other end.
+    // Opening a named pipe waits until somebody opens its other end. Files of the system say that they are empty, and
+    // some of them are read like pipes.
     let path = path.to_owned();
     read_beside(move || fs::File::open(path), most, interrupt)
 }
@@ -143,25 +150,20 @@ pub(crate) fn text(path: &Path, most: u64, interrupt: &Interrupt) -> Result<Stri
 pub(crate) fn ordinary(path: &Path, most: u64) -> Result<String, String> {
     refuse_name(path)?;
     // Opening a pipe would wait, so it is looked at first; and then once more, since it may have been replaced.
-    refuse_special(&fs::metadata(path).map_err(|error| error.to_string())?)?;
+    let there = fs::metadata(path).map_err(|error| error.to_string())?;
+    refuse_special(there.is_file(), there.is_dir())?;
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
     let there = file.metadata().map_err(|error| error.to_string())?;
-    refuse_special(&there)?;
+    refuse_special(there.is_file(), there.is_dir())?;
     if there.len() > most {
         return Err(limits::too_large(there.len(), most));
     }
-    // The file may have grown, and files of the system say that they are empty: what is read is counted.
-    read(file, most)
-}
-
-fn refuse_special(there: &fs::Metadata) -> Result<(), String> {
-    if there.is_dir() {
-        Err("it is a folder".to_owned())
-    } else if there.is_file() {
-        Ok(())
-    } else {
-        Err("it is not an ordinary file".to_owned())
+    if there.len() == 0 {
+        // Files of the system say so, too; some of them would be waited for.
+        return Ok(String::new());
     }
+    // The file may have grown: what is read is counted.
+    read(file, most)
 }
 
 /// Opens and reads something in a thread of its own, until the time is up.

@@ -8,7 +8,10 @@
 
 use super::build::{MANIFEST, MAP};
 use super::files;
+use super::limits::PLAN_BYTES;
 use super::report::Reporter;
+use compiler::plan;
+use compiler::source::FileId;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -19,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub(crate) enum FileKind {
     /// Files whose names end with `.ccl`.
     Sources,
-    /// Files whose names end with `.json`, except those that `cclc` gives to maps and manifests.
+    /// Files whose names end with `.json`, except those that `cclc` gives to maps and manifests, if they are no plans.
     Plans,
 }
 
@@ -28,8 +31,7 @@ impl FileKind {
         match self {
             FileKind::Sources => files::ends_in(path, "ccl"),
             FileKind::Plans => {
-                files::ends_in(path, "json")
-                    && ![MAP, MANIFEST].iter().any(|end| is_named(path, end))
+                files::ends_in(path, "json") && (!is_beside_plan(path) || is_plan(path))
             }
         }
     }
@@ -52,6 +54,17 @@ impl FileKind {
             }
         }
     }
+}
+
+/// Whether a file has the name of a map or a manifest.
+fn is_beside_plan(path: &Path) -> bool {
+    [MAP, MANIFEST].iter().any(|end| is_named(path, end))
+}
+
+/// Whether a file is a plan, whatever its name is: a name keeps no plan from being checked.
+fn is_plan(path: &Path) -> bool {
+    let text = files::ordinary(path, PLAN_BYTES);
+    text.is_ok_and(|text| plan::parse(FileId::default(), &text).is_ok())
 }
 
 /// Whether a file's name is `end`, or ends with it as an extension.

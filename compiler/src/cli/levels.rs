@@ -8,6 +8,11 @@ use std::collections::BTreeMap;
 /// The word that stands for all warnings.
 const WARNINGS: &str = "warnings";
 
+/// The word that stands for all that says that something was not proved, or was proved of something that was assumed.
+const UNPROVED: &str = "unproved";
+const UNPROVED_CODES: &[Code] =
+    &[Code::N0901, Code::N0902, Code::W0501, Code::W0502, Code::W0802, Code::W0901];
+
 /// The word that accepts in a plan what `#[allow(shared)]` accepts in source.
 const SHARED: &str = "shared";
 
@@ -56,6 +61,12 @@ impl Levels {
                 return Ok(());
             }
             WARNINGS => self.warnings.replace(level),
+            UNPROVED => {
+                for code in UNPROVED_CODES {
+                    self.set(level, flag, code.id())?;
+                }
+                return Ok(());
+            }
             _ => self.codes.insert(lint(flag, text)?, level),
         };
         match before {

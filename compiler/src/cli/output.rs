@@ -54,7 +54,7 @@ impl<'p> Output<'p> {
         self.write(|out| out.write_all(text.as_bytes()).map(|()| true))
     }
 
-    /// Writes what `fill` writes, as [`write`] does; refuses to replace what `cclc` did not write if nobody gave the path.
+    /// Writes what `fill` writes, as [`write()`] does; refuses to replace what `cclc` did not write if nobody gave the path.
     pub(crate) fn write(
         &self,
         fill: impl FnOnce(&mut dyn Write) -> io::Result<bool>,

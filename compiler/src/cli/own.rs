@@ -71,7 +71,7 @@ pub(crate) fn refuse_foreign(path: &Path, own: Own<'_>) -> Result<(), Failure> {
     let why = match fs::symlink_metadata(path) {
         // A path at which nothing can be found out is reported when it is written.
         Err(_) => return Ok(()),
-        Ok(there) if there.is_symlink() && !stays(path) => "it is a link out of its folder",
+        Ok(there) if there.is_symlink() && !files::stays(path) => "it is a link out of its folder",
         Ok(_) if !path.is_file() => "it is there, and not an ordinary file",
         Ok(_) if head(path).is_ok_and(|head| own.begins(&head)) => return Ok(()),
         Ok(_) => "it is there, and not written by cclc",
@@ -81,15 +81,6 @@ pub(crate) fn refuse_foreign(path: &Path, own: Own<'_>) -> Result<(), Failure> {
         files::shown(path),
         own.flag()
     )))
-}
-
-/// Whether a link leads to a file in its own folder, or below that.
-fn stays(link: &Path) -> bool {
-    let folder = link.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match (fs::canonicalize(link), fs::canonicalize(folder.unwrap_or(Path::new(".")))) {
-        (Ok(real), Ok(folder)) => real.starts_with(folder),
-        (Err(_), _) | (_, Err(_)) => false,
-    }
 }
 
 fn head(path: &Path) -> io::Result<Vec<u8>> {

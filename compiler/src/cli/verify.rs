@@ -52,8 +52,11 @@ pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Fa
             Err(why) => reporter.unreadable(path, &why),
         }
     }
-    if plans.len() > 1 && reporter.shows_summaries() {
-        reporter.remark(&format!("{checked} plans checked, {refused} refused"));
+    if (plans.len() > 1 || verify.plans.iter().any(|path| path.is_dir()))
+        && reporter.shows_summaries()
+    {
+        let noun = if checked == 1 { "plan" } else { "plans" };
+        reporter.remark(&format!("{checked} {noun} checked, {refused} refused"));
     }
     Ok(reporter.finish())
 }
@@ -83,7 +86,7 @@ pub(crate) fn plan(
     let (program, mut found) = driver::verified(file, &text, &known, target, &interrupt);
     if !found.is_empty() {
         let texts = MapSources::new(&beside, reporter.limits.source_bytes()).open(sources, &map);
-        map.explain(file, &texts, &mut found);
+        map.explain(file, sources, &texts, &mut found);
     }
     (program, found)
 }
@@ -93,7 +96,10 @@ fn map(plan: &Path, beside: &Path, text: &str, most: u64) -> Result<Option<Map>,
     if plan == Path::new("-") || beside == plan || !beside.exists() {
         return Ok(None);
     }
-    // Nobody named it, so it must be an ordinary file, which is there at once.
+    // Nobody named it, so it must be an ordinary file, which is there at once, and in the plan's folder.
+    if !files::stays(beside) {
+        return Err("it is a link to a file outside its folder".to_owned());
+    }
     let map = Map::read(&files::ordinary(beside, most)?)?;
     match map.fits(text) {
         true => Ok(Some(map)),

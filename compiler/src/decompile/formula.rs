@@ -217,9 +217,9 @@ mod tests {
         for &rank in &ranks {
             let mut turns: Vec<Vec<i64>> = vec![Vec::new()];
             for (domain, count) in loops {
-                let members = match domain {
+                let members: Vec<i64> = match domain {
                     Domain::Count => (0..*count as i64).collect(),
-                    Domain::Peers(list) => world.list(*list, rank),
+                    Domain::Peers(list) => world.list(*list, rank).members().collect(),
                 };
                 turns = turns
                     .iter()

@@ -123,11 +123,11 @@ fn by_peer(program: &Program, world: &World, kind: ChannelKind) -> Option<Index>
         let copies = first.len() / count;
         for together in [true, false] {
             let expected = |rank: i64| -> Vec<i64> {
-                let members = world.list(list, rank);
+                let members = world.list(list, rank).members();
                 if together {
-                    members.iter().flat_map(|peer| vec![*peer; copies]).collect()
+                    members.flat_map(|peer| vec![peer; copies]).collect()
                 } else {
-                    members.repeat(copies)
+                    members.collect::<Vec<i64>>().repeat(copies)
                 }
             };
             if (0..).zip(&rows).all(|(rank, row)| *row == expected(rank)) {

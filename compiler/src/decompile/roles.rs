@@ -7,6 +7,8 @@ use super::formula::Formulas;
 use super::page::Page;
 use super::tree::{Form, Node, merge_lists};
 use super::world::World;
+use crate::interrupt::Interrupt;
+use std::collections::BTreeMap;
 
 /// With more numbers than this for which there is no expression, ranks are written one by one.
 const MOST_TABLES: usize = 24;
@@ -20,17 +22,19 @@ struct Role<'w> {
     body: Vec<Node>,
 }
 
-/// Writes the bodies of all ranks, and returns how many there are.
+/// Writes the bodies of all ranks, and returns how many there are. If it is interrupted, bodies are missing.
 pub(super) fn write(
     world: &World,
     trees: Vec<Vec<Node>>,
     regular: bool,
+    interrupt: &Interrupt,
     page: &mut Page<'_>,
 ) -> usize {
     let rows: Vec<Row> =
         (0..).zip(trees).filter(|(_, statements)| !statements.is_empty()).collect();
     let silent = rows.len() < world.ranks as usize;
-    let roles = if regular { grouped(world, rows) } else { single(world, rows, false) };
+    let grouping = Grouping { world, interrupt };
+    let roles = if regular { grouping.grouped(rows) } else { grouping.single(rows, false) };
     let count = roles.len();
     for (at, role) in roles.into_iter().enumerate() {
         let last = at + 1 == count && !silent;
@@ -45,47 +49,61 @@ pub(super) fn write(
     count
 }
 
-fn single(world: &World, rows: Vec<Row>, regular: bool) -> Vec<Role<'_>> {
-    let role = |(rank, body)| {
-        let formulas = Formulas::new(world, vec![rank]);
-        let body = match regular {
-            true => fold::sequence(Form::Statements, body, &formulas),
-            false => body,
-        };
-        Role { formulas, body }
-    };
-    rows.into_iter().map(role).collect()
+/// Finds the roles of ranks.
+struct Grouping<'w> {
+    world: &'w World,
+    interrupt: &'w Interrupt,
 }
 
-/// The ranks grouped by skeleton, ordered by the first rank of each.
-fn grouped(world: &World, rows: Vec<Row>) -> Vec<Role<'_>> {
-    let mut groups: Vec<(Vec<u64>, Vec<Row>)> = Vec::new();
-    for (rank, body) in rows {
-        let skeleton: Vec<u64> = body.iter().map(Node::skeleton).collect();
-        match groups.iter_mut().find(|(known, _)| *known == skeleton) {
-            Some((_, members)) => members.push((rank, body)),
-            None => groups.push((skeleton, vec![(rank, body)])),
+impl<'w> Grouping<'w> {
+    /// A role for each rank, with loops or without.
+    fn single(&self, rows: Vec<Row>, regular: bool) -> Vec<Role<'w>> {
+        let mut roles = Vec::new();
+        for (rank, mut body) in rows {
+            if self.interrupt.is_set() {
+                break;
+            }
+            let formulas = Formulas::new(self.world, vec![rank]);
+            if regular {
+                body = fold::sequence(Form::Statements, body, &formulas);
+            }
+            roles.push(Role { formulas, body });
+        }
+        roles
+    }
+
+    /// The ranks grouped by skeleton, ordered by the first rank of each.
+    fn grouped(&self, rows: Vec<Row>) -> Vec<Role<'w>> {
+        let mut known: BTreeMap<Vec<u64>, Vec<Row>> = BTreeMap::new();
+        for (rank, body) in rows {
+            let skeleton = body.iter().map(Node::skeleton).collect();
+            known.entry(skeleton).or_default().push((rank, body));
+        }
+        let mut groups: Vec<Vec<Row>> = known.into_values().collect();
+        groups.sort_by_key(|members| members.first().map(|(rank, _)| *rank));
+        groups.into_iter().flat_map(|members| self.merged(members)).collect()
+    }
+
+    fn merged(&self, members: Vec<Row>) -> Vec<Role<'w>> {
+        let ranks: Vec<i64> = members.iter().map(|(rank, _)| *rank).collect();
+        let bodies: Vec<&[Node]> = members.iter().map(|(_, body)| body.as_slice()).collect();
+        let Some(body) = merge_lists(&bodies, 1) else { return self.single(members, true) };
+        let formulas = Formulas::new(self.world, ranks);
+        let body = fold::sequence(Form::Statements, body, &formulas);
+        let mut tables = 0;
+        for node in &body {
+            node.numbers(&mut Vec::new(), &mut |number, loops| {
+                tables += usize::from(formulas.find(number, loops).is_none());
+                true
+            });
+        }
+        if tables > MOST_TABLES {
+            self.single(members, true)
+        } else {
+            vec![Role { formulas, body }]
         }
     }
-    groups.into_iter().flat_map(|(_, members)| merged(world, members)).collect()
 }
-
-fn merged(world: &World, members: Vec<Row>) -> Vec<Role<'_>> {
-    let ranks: Vec<i64> = members.iter().map(|(rank, _)| *rank).collect();
-    let bodies: Vec<&[Node]> = members.iter().map(|(_, body)| body.as_slice()).collect();
-    let Some(body) = merge_lists(&bodies, 1) else { return single(world, members, true) };
-    let formulas = Formulas::new(world, ranks);
-    let body = fold::sequence(Form::Statements, body, &formulas);
-    let mut tables = 0;
-    for node in &body {
-        node.numbers(&mut Vec::new(), &mut |number, loops| {
-            tables += usize::from(formulas.find(number, loops).is_none());
-            true
-        });
-    }
-    if tables > MOST_TABLES { single(world, members, true) } else { vec![Role { formulas, body }] }
-}
-
 /// A condition that holds for exactly these ranks.
 fn condition(world: &World, ranks: &[i64]) -> String {
     let is = |of: &dyn Fn(i64) -> bool| {

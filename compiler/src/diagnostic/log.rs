@@ -48,19 +48,36 @@ fn is_marker(text: &str) -> bool {
 fn without_first_colons(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for line in text.split_inclusive(['\n', '\r']) {
-        let body = line.trim_start();
-        let blanks = line.get(..line.len() - body.len()).unwrap_or_default();
+        let Some((blanks, command)) = first_colons(line).and_then(|at| line.split_at_checked(at))
+        else {
+            safe.push_str(line);
+            continue;
+        };
         safe.push_str(blanks);
-        match body.strip_prefix("::") {
-            Some(command) => {
-                safe.push(REPLACEMENT);
-                safe.push(':');
-                safe.push_str(command);
-            }
-            None => safe.push_str(body),
-        }
+        safe.push(REPLACEMENT);
+        safe.push_str(command.strip_prefix(':').unwrap_or(command));
     }
     safe
+}
+
+/// Where the two colons are with which a line begins as it is displayed. Some comparisons of texts pass over characters
+/// that take no place.
+fn first_colons(line: &str) -> Option<usize> {
+    let mut shown = line.char_indices().filter(|(_, c)| !takes_no_place(*c)).peekable();
+    while shown.next_if(|(_, c)| c.is_whitespace()).is_some() {}
+    let colons = [shown.next()?, shown.next()?];
+    colons.iter().all(|(_, c)| *c == ':').then_some(colons[0].0)
+}
+
+/// Whether nothing is displayed for a character. Source: the Default_Ignorable_Code_Point property of Unicode 16, and the
+/// control characters that are no blanks.
+fn takes_no_place(c: char) -> bool {
+    let is_ignorable = matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}');
+    is_ignorable || c.is_control() && !c.is_whitespace()
 }
 
 #[cfg(test)]
@@ -71,6 +88,9 @@ mod tests {
     fn no_line_is_a_command() {
         let text = "::error::a\n  ::set-output name=a::b\r::c\na::b ::\n";
         let safe = "\u{fffd}:error::a\n  \u{fffd}:set-output name=a::b\r\u{fffd}:c\na::b ::\n";
+        assert_eq!(without_commands(text), safe);
+        let text = "\u{feff}\u{200b}::error::a\n \u{1b}:\u{200d}:b\n: :c\n:";
+        let safe = "\u{feff}\u{200b}\u{fffd}:error::a\n \u{1b}\u{fffd}\u{200d}:b\n: :c\n:";
         assert_eq!(without_commands(text), safe);
         let text = "a ##vso[task.setvariable]b ##[error] ###[x] ## [y] # #[z] ##w";
         let safe =

@@ -74,7 +74,7 @@ fn source_place(sources: &SourceMap, span: Span) -> String {
     match sources.files.lookup(span.file) {
         Some(file) => {
             let (line, column) = file.line_column(clip(file, span).0 as u32);
-            format!("{}:{line}:{column}", printable(&file.name))
+            format!("{}:{line}:{column}", one_line(&file.name))
         }
         None => "<unknown>".to_owned(),
     }
@@ -84,7 +84,7 @@ fn plan_place(sources: &SourceMap, place: PlanPlace) -> String {
     let name = sources.files.lookup(place.file).map_or("<unknown>", |file| &file.name);
     let parts = place.parts().join(", ");
     let colon = if parts.is_empty() { "" } else { ": " };
-    format!("{}{colon}{parts}", printable(name))
+    format!("{}{colon}{parts}", one_line(name))
 }
 
 fn headline(diagnostic: &Diagnostic) -> String {

@@ -5,20 +5,18 @@
 //! * N0901: nothing can be promised.
 //! * W0802: the same, since the ranks disagree about the number of chunks.
 //! * E0314: what the user says about an argument does not fit the plan.
-//! * N0902: the promise is kept for an argument that only the outputs determine.
+//! * N0902: the promise is kept for an argument that only the outputs determine, or only the plan's map.
 
 use crate::check;
 use crate::diagnostic::{Code, Diagnostic, nearest};
-use crate::elaborate::contract::{self, Contract, Open, Question, Sizes};
+use crate::elaborate::contract::{self, Contract, Hinted, Open, Question, Sizes};
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::plan::map::{Accepted, Map};
-use crate::resolve;
+use crate::plan::map::{Accepted, Argument, Map};
 use crate::resolve::program::{
     Collective, CollectiveId, Expr, ExprKind, Parameter, ProgramId, Type, Unit,
 };
 use crate::source::{FileId, SourceMap, Span};
-use crate::syntax;
 use crate::table::Id;
 
 /// A program that imports one of the library's collectives: all of them come with it.
@@ -82,12 +80,7 @@ impl Known {
     /// Takes the arguments in a plan's map as hints, and takes over what its author accepts.
     #[must_use]
     pub fn with_map(self, map: &Map) -> Known {
-        let value = |text: &str| {
-            let parsed = syntax::parse_expression(FileId::default(), text).0?;
-            resolve::argument(&parsed).0
-        };
-        let arguments = map.arguments().iter();
-        let hints = arguments.filter_map(|(name, text)| Some((name.clone(), value(text)?)));
+        let hints = map.arguments().map(|(name, value)| (name.to_owned(), written(&value)));
         let shared = match self.shared {
             Shared::Nothing => Shared::Accepted(map.accepted()),
             Shared::Accepted(_) | Shared::All => self.shared,
@@ -96,12 +89,37 @@ impl Known {
     }
 }
 
+/// The arguments of a plan's collective that the plan itself leaves open.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Undetermined {
+    /// Those for which a value was assumed.
+    pub(super) open: Vec<Open>,
+    /// Those that have their values from hints.
+    pub(super) hinted: Vec<Hinted>,
+}
+
+impl Undetermined {
+    /// Says which arguments come from the plan's map: anyone may have written it, and what is proved depends on them.
+    pub(super) fn told(&self, program: &ir::Program) -> impl Iterator<Item = Diagnostic> {
+        let chosen = self.hinted.iter().filter(|argument| !argument.is_first);
+        chosen.map(|argument| from_map(program, argument))
+    }
+
+    /// Adds to a report about wrong outputs which arguments come from the plan's map.
+    fn blame_map(&self, report: &mut Diagnostic) {
+        for Hinted { name, value, .. } in &self.hinted {
+            report.notes.push(format!("the plan's map says that `{name}` is {}", shortened(value)));
+            report.helps.push(format!("check it with another `{name}`: `-D {name}=..`"));
+        }
+    }
+}
+
 /// Adds what the collective of a plan means; returns the arguments that the plan leaves open.
 pub(super) fn add(
     program: &mut ir::Program,
     known: &Known,
     interrupt: &Interrupt,
-) -> Result<Vec<Open>, Box<Diagnostic>> {
+) -> Result<Undetermined, Box<Diagnostic>> {
     let unit = library();
     let name = program.collective.name.as_str();
     let Some(id) = find(&unit, name) else {
@@ -136,8 +154,8 @@ pub(super) fn add(
     }
     if let Some(contract) = solved(&question) {
         let is_unpromised = contract.is_unpromised;
-        let open = agree(program, contract);
-        return if is_unpromised { Err(Box::new(unpromised(program))) } else { Ok(open) };
+        let undetermined = agree(program, contract);
+        return if is_unpromised { Err(Box::new(unpromised(program))) } else { Ok(undetermined) };
     }
     let without = Question { given: &[], ..question };
     let is_in = |arguments: &[(String, Expr)], parameter: &Parameter| {
@@ -159,13 +177,14 @@ pub(super) fn add(
 /// and the reports are then those of the first value for which the promise is kept.
 pub(super) fn choose(
     program: &mut ir::Program,
-    open: &[Open],
+    undetermined: &Undetermined,
     mut reports: Vec<Diagnostic>,
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
     if !reports.iter().any(is_broken) {
         return reports;
     }
+    let open = &undetermined.open;
     for parameter in open {
         for other in &parameter.others {
             let value = number(*other);
@@ -182,6 +201,7 @@ pub(super) fn choose(
         }
     }
     for report in reports.iter_mut().filter(|report| is_broken(report)) {
+        undetermined.blame_map(report);
         for Open { name, value, .. } in open {
             report.notes.push(format!(
                 "`{name}` is assumed to be {value}: the sizes of the buffers do not determine it"
@@ -198,8 +218,22 @@ fn is_broken(report: &Diagnostic) -> bool {
 
 /// A number as an argument.
 pub(super) fn number(value: i64) -> Expr {
+    written(&Argument::Int(value))
+}
+
+/// A value as an expression.
+fn written(value: &Argument) -> Expr {
     let span = Span { file: FileId::default(), start: 0, end: 0 };
-    Expr { kind: ExprKind::Int(value), span, ty: Type::Int }
+    let (kind, ty) = match value {
+        Argument::Int(value) => (ExprKind::Int(*value), Type::Int),
+        Argument::Bool(value) => (ExprKind::Bool(*value), Type::Bool),
+        Argument::List(members) => {
+            let members: Vec<Expr> = members.iter().map(written).collect();
+            let member = members.first().map_or(Type::Int, |member| member.ty.clone());
+            (ExprKind::List(members), Type::List(Box::new(member)))
+        }
+    };
+    Expr { kind, span, ty }
 }
 
 /// The library's collectives.
@@ -221,13 +255,23 @@ fn find(unit: &Unit, name: &str) -> Option<CollectiveId> {
     unit.collectives.entries().find(|(_, known)| known.name == name).map(|(id, _)| id)
 }
 
-fn agree(program: &mut ir::Program, contract: Contract) -> Vec<Open> {
+fn agree(program: &mut ir::Program, contract: Contract) -> Undetermined {
     for (rank, terms) in program.ranks.iter_mut().zip(contract.ranks) {
         rank.alias = terms.alias;
         (rank.promises, rank.begun, rank.same) = (terms.promises, terms.begun, terms.same);
     }
     program.collective.arguments = contract.arguments;
-    contract.open
+    Undetermined { open: contract.open, hinted: contract.hinted }
+}
+
+/// The note about a plan of a collective that promises nothing, such as `unchecked`: whatever it computes is right.
+pub(super) fn promises_nothing(program: &ir::Program) -> Option<Diagnostic> {
+    if program.ranks.iter().any(ir::Rank::promises_anything) {
+        return None;
+    }
+    let name = &program.collective.name;
+    let message = format!("`{name}` promises nothing: what the outputs hold is not checked");
+    Some(Diagnostic::without_place(Code::N0901, message))
 }
 
 /// The warning about a plan of which too much is promised.
@@ -340,6 +384,26 @@ fn taken(program: &ir::Program, parameter: &Open, value: i64) -> Diagnostic {
         .help(format!("fix the value with `-D {name}=..`"))
 }
 
+/// How many characters of a value a report shows.
+const MOST_SHOWN: usize = 60;
+
+fn shortened(value: &str) -> String {
+    let mut shown: String = value.chars().take(MOST_SHOWN).collect();
+    if shown.len() < value.len() {
+        shown.push_str("..");
+    }
+    shown
+}
+
+fn from_map(program: &ir::Program, argument: &Hinted) -> Diagnostic {
+    let (name, collective) = (&argument.name, &program.collective.name);
+    let value = shortened(&argument.value);
+    let message = format!("this plan is checked as `{collective}` with `{name}` = {value}");
+    Diagnostic::without_place(Code::N0902, message)
+        .note("its map says so, and the sizes of its buffers do not")
+        .help(format!("fix the value with `-D {name}=..`"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -375,7 +439,7 @@ mod tests {
         let wanted = program(collective);
         let mut found = bare(&wanted);
         let open = add(&mut found, &Known::default(), &Interrupt::default());
-        (wanted, found, open.unwrap_or_else(|why| panic!("{collective}: {why:?}")))
+        (wanted, found, open.unwrap_or_else(|why| panic!("{collective}: {why:?}")).open)
     }
 
     #[test]
@@ -427,8 +491,25 @@ mod tests {
         let mut found = bare(&wanted);
         let hints = vec![("chunks".to_owned(), number(2))];
         let known = Known { hints, ..Known::default() };
-        assert_eq!(add(&mut found, &known, &Interrupt::default()).expect("it fits"), []);
+        let undetermined = add(&mut found, &known, &Interrupt::default()).expect("it fits");
+        assert_eq!(undetermined, Undetermined::default());
         assert_eq!(found.collective.arguments, wanted.collective.arguments);
+    }
+
+    #[test]
+    fn what_only_a_hint_determines_is_known() {
+        let hinted = |root: i64| {
+            let mut plan = bare(&program("broadcast(ranks, root = 2)"));
+            let hints = vec![("root".to_owned(), number(root))];
+            let known = Known { hints, ..Known::default() };
+            let found = add(&mut plan, &known, &Interrupt::default()).expect("it fits");
+            assert_eq!(found.open, []);
+            let chosen = |hinted: Hinted| (hinted.value, hinted.is_first);
+            found.hinted.into_iter().map(chosen).collect::<Vec<_>>()
+        };
+        // Without a map, it is checked as one from rank 0.
+        assert_eq!(hinted(0), [("0".to_owned(), true)]);
+        assert_eq!(hinted(2), [("2".to_owned(), false)]);
     }
 
     #[test]

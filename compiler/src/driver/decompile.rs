@@ -102,8 +102,8 @@ impl<'p> Subject<'p> {
         let contract = contract::add(&mut program, &Known::default(), interrupt);
         let known = contract.is_ok();
         let mut found = check::check(&program, interrupt);
-        if let Ok(open) = contract {
-            found = contract::choose(&mut program, &open, found, interrupt);
+        if let Ok(undetermined) = contract {
+            found = contract::choose(&mut program, &undetermined, found, interrupt);
         } else {
             share(&mut program);
         }
@@ -116,7 +116,7 @@ impl<'p> Subject<'p> {
         let mut texts: Vec<_> = STYLES
             .into_iter()
             .filter(wanted)
-            .map(|style| (style, decompile::decompile(&self.program, self.known, style)))
+            .map(|style| (style, decompile::decompile(&self.program, self.known, style, interrupt)))
             .collect();
         // The compiler fuses what is written separately, so of these two forms the shorter one is the more regular.
         texts.sort_by_key(|(style, written)| {

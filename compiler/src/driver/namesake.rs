@@ -31,10 +31,10 @@ pub(super) fn check(
         return None;
     }
     let mut other = bare(program);
-    let open = contract::add(&mut other, &Known::default(), interrupt);
-    let is_same = match open {
-        Ok(open) => {
-            are_same(program, &other) || open.iter().any(|open| fits(program, open, interrupt))
+    let is_same = match contract::add(&mut other, &Known::default(), interrupt) {
+        Ok(undetermined) => {
+            let mut open = undetermined.open.iter();
+            are_same(program, &other) || open.any(|open| fits(program, open, interrupt))
         }
         // The library's promises too much to be compared.
         Err(why) => why.code == Code::W0501,

@@ -191,7 +191,7 @@ impl<'a> Eval<'_, 'a> {
         let single = family.arity == 0;
         match (several && !single, rows.first()) {
             (false, Some(row)) => Ok(row.clone()),
-            _ => Ok(list_of(rows)),
+            _ => Ok(Value::List(list_of(rows))),
         }
     }
 

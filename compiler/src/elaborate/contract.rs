@@ -51,6 +51,8 @@ pub struct Contract {
     pub arguments: Vec<(String, String)>,
     /// Parameters for which other values fit, too.
     pub open: Vec<Open>,
+    /// Parameters that have their values from hints, although the sizes of the buffers do not determine them.
+    pub hinted: Vec<Hinted>,
     /// The terms of every rank, in order.
     pub ranks: Vec<Terms>,
     /// Whether the terms lack what the outputs must hold: that is promised of too many chunks.
@@ -66,6 +68,17 @@ pub struct Open {
     pub value: String,
     /// Some of the other values that fit.
     pub others: Vec<i64>,
+}
+
+/// A parameter whose value only a hint determines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hinted {
+    /// Its name.
+    pub name: String,
+    /// Its value, as it is written in source.
+    pub value: String,
+    /// Whether it would have this value without the hint, too, as the first of several.
+    pub is_first: bool,
 }
 
 /// What a collective means for one rank.
@@ -115,9 +128,11 @@ pub fn contract(
         parameters.iter().map(|parameter| solver.candidates(parameter)).collect();
     let (chosen, values) = solver.first(&candidates)?;
     let open = solver.open(parameters, &candidates, &chosen, &values);
+    let hinted = solver.hinted(parameters, &candidates, &chosen, &values);
     let implements = solver.implements(&candidates, &chosen);
     let (ranks, is_unpromised) = solver.terms(&implements)?;
-    Some(Contract { arguments: arguments(parameters, &values), open, ranks, is_unpromised })
+    let arguments = arguments(parameters, &values);
+    Some(Contract { arguments, open, hinted, ranks, is_unpromised })
 }
 
 /// Names and values of parameters, as they are written in source.
@@ -269,6 +284,53 @@ impl<'a> Solver<'_, 'a> {
         open
     }
 
+    /// The parameters that have their values from hints, and could have others, or none, without.
+    fn hinted(
+        &mut self,
+        parameters: &[Parameter],
+        candidates: &[Vec<Option<Expr>>],
+        chosen: &[usize],
+        values: &[Value],
+    ) -> Vec<Hinted> {
+        let mut hinted = Vec::new();
+        for (position, (parameter, value)) in parameters.iter().zip(values).enumerate() {
+            if chosen.get(position) != Some(&0) || !self.has_hint_only(parameter) {
+                continue;
+            }
+            let choices = 1..candidates.get(position).map_or(0, Vec::len);
+            let unhinted = choices
+                .into_iter()
+                .find_map(|choice| self.with(candidates, chosen, position, choice));
+            let is_first = unhinted.as_ref() == Some(value);
+            if is_first && self.others(candidates, chosen, position, value).is_empty() {
+                continue;
+            }
+            if let Some(text) = written(value) {
+                hinted.push(Hinted { name: parameter.name.clone(), value: text, is_first });
+            }
+        }
+        hinted
+    }
+
+    fn has_hint_only(&self, parameter: &Parameter) -> bool {
+        let is_given = self.question.given.iter().any(|(name, _)| *name == parameter.name);
+        !is_given && self.hint(parameter).is_some()
+    }
+
+    /// The value of one parameter with another choice, if that fits while the others keep their values.
+    fn with(
+        &mut self,
+        candidates: &[Vec<Option<Expr>>],
+        chosen: &[usize],
+        position: usize,
+        choice: usize,
+    ) -> Option<Value> {
+        let mut changed = chosen.to_vec();
+        changed.iter_mut().skip(position).take(1).for_each(|old| *old = choice);
+        let implements = self.implements(candidates, &changed);
+        self.fit(&implements)?.get(position).cloned()
+    }
+
     /// The numbers other than `value` that fit for one parameter while the others keep their values.
     fn others(
         &mut self,
@@ -279,10 +341,7 @@ impl<'a> Solver<'_, 'a> {
     ) -> Vec<i64> {
         let mut others = Vec::new();
         for choice in 0..candidates.get(position).map_or(0, Vec::len) {
-            let mut changed = chosen.to_vec();
-            changed.iter_mut().skip(position).take(1).for_each(|old| *old = choice);
-            let implements = self.implements(candidates, &changed);
-            let found = self.fit(&implements).and_then(|found| found.get(position).cloned());
+            let found = self.with(candidates, chosen, position, choice);
             if let Some(Value::Int(number)) = found.filter(|found| found != value)
                 && others.len() < MOST_OTHERS
             {

@@ -35,8 +35,13 @@ const SHOWN_CALLS: usize = 3;
 const CALL: u64 = 4;
 /// How many members a list may have that is not a range.
 pub(super) const MAX_LIST: i64 = 1 << 20;
-/// How many bytes the members of all lists may take at one time: so many, and some for each rank.
+/// How many bytes the members of all lists may take at one time: so many, and some for each rank, up to a bound.
 const LIST_BYTES: (u64, u64) = (32 << 20, 128 << 10);
+const MOST_LIST_BYTES: u64 = 1 << 30;
+/// How many parts of expressions are evaluated in one step, at most.
+const PARTS: u32 = 64;
+/// How many members a list must have that is shared by all who evaluate it.
+const TABLE: usize = 32;
 /// After how many members of a list that is being made it is looked whether there is room.
 const LOOK: usize = 4096;
 /// How many integers are compared in one step.
@@ -54,6 +59,10 @@ pub(super) struct Shared<'a> {
     pub(super) interrupt: &'a Interrupt,
     /// Results of functions.
     memo: Memo,
+    /// Lists of numbers that are written out, by their places.
+    pub(super) tables: FxHashMap<Span, List>,
+    /// How many parts of expressions have been evaluated since a step was spent for them.
+    parts: u32,
     /// Constants that have been evaluated.
     pub(super) constants: FxHashMap<ConstantId, Value>,
     /// Values that were recorded, if somebody wants to see them.
@@ -64,7 +73,16 @@ impl<'a> Shared<'a> {
     /// A new state with this many steps to spend.
     pub(super) fn new(fuel: u64, interrupt: &'a Interrupt) -> Shared<'a> {
         let (reports, memo) = (Reports::default(), Memo::default());
-        Shared { reports, fuel, interrupt, memo, constants: FxHashMap::default(), notes: None }
+        Shared {
+            reports,
+            fuel,
+            interrupt,
+            memo,
+            tables: FxHashMap::default(),
+            parts: 0,
+            constants: FxHashMap::default(),
+            notes: None,
+        }
     }
 
     /// Forgets what functions returned: they may mention the number of ranks, which has changed.
@@ -100,6 +118,11 @@ pub(super) struct Eval<'e, 'a> {
 impl<'a> Eval<'_, 'a> {
     /// Evaluates an expression.
     pub(super) fn value(&mut self, expr: &'a Expr) -> Evaluated<Value> {
+        self.shared.parts += 1;
+        if self.shared.parts == PARTS {
+            self.shared.parts = 0;
+            self.spend(expr.span)?;
+        }
         let value = self.evaluate(expr)?;
         self.note(expr.span, &value);
         Ok(value)
@@ -131,11 +154,9 @@ impl<'a> Eval<'_, 'a> {
             ExprKind::Unary(op, operand) => self.unary(*op, operand, expr),
             ExprKind::Binary(op, left, right) => self.binary(*op, left, right, expr),
             ExprKind::Range(kind, start, end) => self.range(*kind, start, end, expr),
-            ExprKind::List(items) => self.values(items).map(list_of),
+            ExprKind::List(items) => self.listed(items, expr).map(Value::List),
             ExprKind::Set(items) => {
-                let Value::List(list) = self.values(items).map(list_of)? else {
-                    return Err(Failed);
-                };
+                let list = self.listed(items, expr)?;
                 self.distinct(&list, expr)
             }
             ExprKind::Each(into, binders, value) => self.each(*into, binders, value, expr),
@@ -359,6 +380,21 @@ impl<'a> Eval<'_, 'a> {
         items.iter().map(|item| self.value(item)).collect()
     }
 
+    /// A list whose members are written out. All ranks and turns of loops share one that has numbers only.
+    fn listed(&mut self, items: &'a [Expr], expr: &'a Expr) -> Evaluated<List> {
+        // Where values are recorded, those of the members are, too.
+        let is_table = items.len() >= TABLE && self.shared.notes.is_none();
+        if is_table && let Some(known) = self.shared.tables.get(&expr.span) {
+            return Ok(known.clone());
+        }
+        let list = list_of(self.values(items)?);
+        self.expect_room(0, expr)?;
+        if is_table && items.iter().all(is_number) {
+            self.shared.tables.insert(expr.span, list.clone());
+        }
+        Ok(list)
+    }
+
     fn unary(&mut self, op: UnaryOp, operand: &'a Expr, expr: &'a Expr) -> Evaluated<Value> {
         match op {
             UnaryOp::Not => self.boolean(operand).map(|value| Value::Bool(!value)),
@@ -449,7 +485,8 @@ impl<'a> Eval<'_, 'a> {
     /// Reports lists that take too much memory together, with so many bytes more.
     pub(super) fn expect_room(&mut self, more: u64, expr: &'a Expr) -> Evaluated<()> {
         let (base, each) = LIST_BYTES;
-        let most = base + each.saturating_mul(self.world.ranks.unsigned_abs());
+        let of_ranks = each.saturating_mul(self.world.ranks.unsigned_abs());
+        let most = MOST_LIST_BYTES.min(base + of_ranks);
         match stored_bytes().saturating_add(more) > most {
             true => Err(self.fail(expr, too_much(expr.span, most))),
             false => Ok(()),
@@ -510,7 +547,8 @@ impl<'a> Eval<'_, 'a> {
         arguments: &'a [(usize, Expr)],
         expr: &'a Expr,
     ) -> Evaluated<Value> {
-        self.spend_steps(CALL, expr.span)?;
+        let locals = self.world.unit.functions[id].frame.len() as u64;
+        self.spend_steps(CALL + locals / u64::from(PARTS), expr.span)?;
         let world = self.world;
         let function = &world.unit.functions[id];
         let frame =
@@ -694,6 +732,19 @@ fn no_such_place(span: Span, node: i64, local: i64, world: &World) -> Diagnostic
             "there is no local rank {local} on node {node}: {nodes} nodes have {width} ranks each"
         ),
     )
+}
+
+/// Whether an expression is a number, or a list of numbers, as it is written.
+fn is_number(expr: &Expr) -> bool {
+    if let ExprKind::List(items) = &expr.kind {
+        return items.iter().all(is_number);
+    }
+    let negated = if let ExprKind::Unary(UnaryOp::Negate, operand) = &expr.kind {
+        operand.as_ref()
+    } else {
+        expr
+    };
+    matches!(negated.kind, ExprKind::Int(_))
 }
 
 fn endless(span: Span) -> Diagnostic {

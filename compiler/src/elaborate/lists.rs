@@ -162,6 +162,7 @@ impl<'a> Eval<'_, 'a> {
             Method::Len => Ok(Value::Int(list.len())),
             Method::Rev => {
                 self.expect_room(list.bytes(), expr)?;
+                self.spend_copy(&list, expr.span)?;
                 Ok(Value::List(list.reversed()))
             }
             Method::Contains => Ok(Value::Bool(self.position(&list, &argument, expr)?.is_some())),
@@ -172,6 +173,7 @@ impl<'a> Eval<'_, 'a> {
             Method::Step => match argument {
                 Value::Int(step) if step > 0 => {
                     self.expect_room(list.bytes(), expr)?;
+                    self.spend_copy(&list, expr.span)?;
                     Ok(Value::List(list.stepped(step)))
                 }
                 _ => Err(self.fail(expr, bad_step(expr.span))),
@@ -181,6 +183,12 @@ impl<'a> Eval<'_, 'a> {
 }
 
 impl<'a> Eval<'_, 'a> {
+    /// Spends the steps that it takes to go through what is stored of a list.
+    fn spend_copy(&mut self, list: &List, span: Span) -> Evaluated<()> {
+        let numbers = list.bytes() / size_of::<i64>() as u64;
+        self.spend_steps(numbers / COMPARED, span)
+    }
+
     /// The first position of a value in a list.
     fn position(&mut self, list: &List, value: &Value, expr: &'a Expr) -> Evaluated<Option<i64>> {
         let List::Values(members) = list else {

@@ -72,7 +72,7 @@ impl<'a> Eval<'_, 'a> {
         }
         match (several && !single, found.first()) {
             (false, Some(value)) => Ok(value.clone()),
-            _ => Ok(list_of(found)),
+            _ => Ok(Value::List(list_of(found))),
         }
     }
 

@@ -91,7 +91,7 @@ impl<'a> Eval<'_, 'a> {
         }
         let mut slices = Vec::new();
         self.each_slice(buffer, &mut Vec::new(), &chosen, expr, &mut slices)?;
-        Ok(list_of(slices))
+        Ok(Value::List(list_of(slices)))
     }
 
     /// Reports a peer's buffer that is used before all ranks have made their declarations.

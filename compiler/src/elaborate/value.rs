@@ -282,11 +282,11 @@ impl ListBuilder {
 }
 
 /// The list of these values; a list of integers is stored as such.
-pub(super) fn list_of(values: Vec<Value>) -> Value {
-    Value::List(match ints_of(&values) {
+pub(super) fn list_of(values: Vec<Value>) -> List {
+    match ints_of(&values) {
         Some(ints) => List::Ints(Rc::new(ints)),
         None => List::Values(Rc::new(values.into())),
-    })
+    }
 }
 
 /// The integers that these values are; none if one of them is not.

@@ -26,7 +26,7 @@ pub use grain::{Grain, chunks_used_together, coarsest};
 pub use machine::{ChunkSize, Windows, each_op, gcd, windows};
 pub use memory::{Memory, Rewritten};
 pub use pace::{Pace, pace};
-pub use promise::{Broken, Times, broken_promises, promised};
+pub use promise::{Broken, BrokenPromises, Times, broken_promises, keeps_promises, promised};
 pub use tree::{Tree, TreeId, Trees};
 pub use value::{Combined, Contribution, Value, same_bits};
 

@@ -15,6 +15,7 @@ mod stated;
 
 use super::object::{self, Object};
 use crate::check::limits::constraints;
+use crate::diagnostic::log::escape_json;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::optimize::replicate;
@@ -224,8 +225,9 @@ impl Manifest {
     /// # Errors
     /// Those of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut *out, self)?;
-        out.write_all(b"\n")
+        // It may go to a log.
+        let text = escape_json(&serde_json::to_string_pretty(self)?);
+        writeln!(out, "{text}")
     }
 }
 

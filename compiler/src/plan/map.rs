@@ -10,7 +10,7 @@ mod accepted;
 mod trace;
 
 use crate::diagnostic::{Diagnostic, Label};
-use crate::source::{FileId, Place, PlanPlace, Span};
+use crate::source::{FileId, Place, PlanPlace, SourceMap, Span, escape_name, refused_character};
 pub use accepted::Accepted;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
@@ -70,6 +70,26 @@ enum ValueRow {
     Call(u32, u32),
 }
 
+/// A value that a map gives to a parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Argument {
+    /// A number, such as a rank.
+    Int(i64),
+    /// A truth value.
+    Bool(bool),
+    /// A list, such as the counts of a collective.
+    List(Vec<Argument>),
+}
+
+impl Argument {
+    /// The value of a text, which is the same in source and in JSON; none for any other expression: whoever reads a map
+    /// does not compute what its author likes.
+    fn read(text: &str) -> Option<Argument> {
+        serde_json::from_str(text).ok()
+    }
+}
+
 /// A source file that a map names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source<'m> {
@@ -97,9 +117,32 @@ impl Map {
             version: u32,
         }
         let head: Head = serde_json::from_str(text).map_err(|error| misread(&error))?;
-        match head.version {
-            VERSION => serde_json::from_str(text).map_err(|error| misread(&error)),
-            other => Err(format!("it has version {other}, and only {VERSION} is supported")),
+        if head.version != VERSION {
+            let other = head.version;
+            return Err(format!("it has version {other}, and only {VERSION} is supported"));
+        }
+        let map: Map = serde_json::from_str(text).map_err(|error| misread(&error))?;
+        map.refuse_odd_texts()?;
+        Ok(map)
+    }
+
+    /// Refuses names that would not stay on their line in a report, and arguments that are no values.
+    fn refuse_odd_texts(&self) -> Result<(), String> {
+        let of_values = self.values.iter().filter_map(|row| match row {
+            ValueRow::Value(_, name, _) => Some(name),
+            ValueRow::Call(..) => None,
+        });
+        let mut names = self.files.iter().map(|file| &file.name).chain(of_values);
+        if names.any(|name| refused_character(name).is_some()) {
+            return Err("a name in it has a control character".to_owned());
+        }
+        let is_odd = |(_, value): &&(String, String)| Argument::read(value).is_none();
+        match self.collective.arguments.iter().find(is_odd) {
+            Some((name, _)) => Err(format!(
+                "its argument `{}` is no number, `true`, `false` or list of these",
+                escape_name(name)
+            )),
+            None => Ok(()),
         }
     }
 
@@ -132,10 +175,10 @@ impl Map {
         version.get(digits..).is_some_and(|rest| rest.starts_with(b",\"plan\":\"blake3:"))
     }
 
-    /// The arguments of the plan's collective before copies were made, as they would be written in source.
-    #[must_use]
-    pub fn arguments(&self) -> &[(String, String)] {
-        &self.collective.arguments
+    /// The arguments of the plan's collective before copies were made, with their names.
+    pub fn arguments(&self) -> impl Iterator<Item = (&str, Argument)> {
+        let arguments = self.collective.arguments.iter();
+        arguments.filter_map(|(name, value)| Some((name.as_str(), Argument::read(value)?)))
     }
 
     /// The source files, in the order in which [`Map::explain`] takes them.
@@ -144,12 +187,19 @@ impl Map {
     }
 
     /// Adds to reports about the plan where its operations come from: in words, and if the source text is available, as
-    /// a place in it. `texts` has the file of each source, where there is one.
-    pub fn explain(&self, plan: FileId, texts: &[Option<FileId>], reports: &mut [Diagnostic]) {
+    /// a place in it, if the map has one that lies there. `texts` has the file of each source, where there is one.
+    pub fn explain(
+        &self,
+        plan: FileId,
+        sources: &SourceMap,
+        texts: &[Option<FileId>],
+        reports: &mut [Diagnostic],
+    ) {
         for report in reports {
             let mut places = Vec::new();
             for label in report.primary.iter_mut().chain(&mut report.secondary) {
-                places.extend(self.trace_label(plan, texts, label));
+                let place = self.trace_label(plan, texts, label);
+                places.extend(place.filter(|label| lies_in(sources, label.place)));
             }
             report.secondary.extend(places);
         }
@@ -246,6 +296,13 @@ impl<W: Write> Write for Hashed<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// Whether a place lies in its file: a map is anybody's, and may have the hash of a file and other places.
+fn lies_in(sources: &SourceMap, place: Place) -> bool {
+    let Place::Source(span) = place else { return false };
+    let text = sources.files.lookup(span.file).map(|file| &*file.text);
+    text.is_some_and(|text| text.get(span.start as usize..span.end as usize).is_some())
 }
 
 /// Why a text is no map, without what stands in it: a map may be a link to another file, and logs may be public.

@@ -11,7 +11,7 @@ use super::name::meant;
 use super::program::{Expr, ExprKind, Fold, Intrinsic, Method};
 use super::signature::Takes;
 use super::types::{self, Ty};
-use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
+use crate::diagnostic::{Code, Diagnostic, Edit, listed, nearest};
 use crate::source::Span;
 use crate::syntax::{ast, foreign};
 
@@ -152,7 +152,10 @@ impl Body<'_> {
             let parameter = position.and_then(|position| parameters.get(position));
             let (Some(position), Some(slot), Some(takes)) = (position, slot, parameter) else {
                 match &argument.name {
-                    Some(name) => self.report(no_parameter(callee, name, parameters)),
+                    Some(name) => {
+                        let report = self.no_parameter(callee, name, parameters);
+                        self.report(report);
+                    }
                     None => surplus = surplus.or(Some(argument.value.span)),
                 }
                 self.expr(&argument.value, None);
@@ -368,7 +371,7 @@ impl Body<'_> {
             .filter(|(_, named)| matches!(named.entity, Entity::Function(_)))
             .map(|(name, _)| name.as_str())
             .chain(FUNCTIONS.iter().copied());
-        let near = nearest(&name.text, functions).map(str::to_owned);
+        let near = self.globals.nearest(&name.text, functions);
         match foreign::function(&name.text) {
             Some(help) => Some(report.help(help)),
             None => Some(self.suggest_called(report, (name, Wanted::Function), near)),
@@ -409,6 +412,24 @@ impl Body<'_> {
             method.text
         );
         Diagnostic::new(Code::E0208, method.span, message)
+    }
+
+    fn no_parameter(&self, callee: Callee, name: &ast::Name, parameters: &[Takes]) -> Diagnostic {
+        let message = format!("`{}` has no parameter `{}`", callee.name, name.text);
+        let report = Diagnostic::new(Code::E0205, name.span, message)
+            .and(callee.definition, format!("`{}` is declared here", callee.name));
+        let names = parameters.iter().map(|takes| takes.name.as_str());
+        match self.globals.nearest(&name.text, names.chain(callee.also.iter().copied())) {
+            Some(near) => meant(report, name.span, &near),
+            None => {
+                let names = parameters.iter().map(|takes| takes.name.as_str());
+                let names: Vec<&str> = names.chain(callee.also.iter().copied()).collect();
+                match names.as_slice() {
+                    [] => report.note("it takes no arguments"),
+                    names => report.note(format!("its parameters are {}", listed(names))),
+                }
+            }
+        }
     }
 }
 
@@ -475,24 +496,6 @@ fn begun_elsewhere(name: &ast::Name) -> Diagnostic {
 fn same_elsewhere(name: &ast::Name) -> Diagnostic {
     Diagnostic::new(Code::E0214, name.span, "`same` is a promise of a collective, about one chunk")
         .help("write it as `ensures { same(output[..]) }`")
-}
-
-fn no_parameter(callee: Callee, name: &ast::Name, parameters: &[Takes]) -> Diagnostic {
-    let message = format!("`{}` has no parameter `{}`", callee.name, name.text);
-    let report = Diagnostic::new(Code::E0205, name.span, message)
-        .and(callee.definition, format!("`{}` is declared here", callee.name));
-    let names = parameters.iter().map(|takes| takes.name.as_str());
-    match nearest(&name.text, names.chain(callee.also.iter().copied())) {
-        Some(near) => meant(report, name.span, near),
-        None => {
-            let names = parameters.iter().map(|takes| takes.name.as_str());
-            let names: Vec<&str> = names.chain(callee.also.iter().copied()).collect();
-            match names.as_slice() {
-                [] => report.note("it takes no arguments"),
-                names => report.note(format!("its parameters are {}", names.join(", "))),
-            }
-        }
-    }
 }
 
 /// Something that is given twice.

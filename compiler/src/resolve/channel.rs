@@ -136,7 +136,7 @@ impl Body<'_> {
         let report = Diagnostic::new(Code::E0201, name.span, message);
         let families = self.families.iter().flat_map(|families| &families.names);
         let channels = families.filter(|(_, family)| matches!(family, Family::Channel(_)));
-        let near = nearest(&name.text, channels.map(|(name, _)| name.as_str())).map(str::to_owned);
+        let near = self.globals.nearest(&name.text, channels.map(|(name, _)| name.as_str()));
         self.suggest(report, name.span, near)
     }
 }

@@ -19,7 +19,7 @@ use super::signature::Takes;
 use super::transfer::unknown_word;
 use super::types::Ty;
 use super::verb::{OPS, op_word};
-use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
+use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast;
 
@@ -307,7 +307,7 @@ fn find(body: &mut Body, name: &ast::Name) -> Option<(CollectiveId, Span)> {
         None => {
             if !body.is_lost(&name.text) {
                 let known = names.collectives.keys().map(String::as_str);
-                let near = nearest(&name.text, known).map(str::to_owned);
+                let near = body.globals.nearest(&name.text, known);
                 let other = names.values.get(&name.text).copied();
                 if let Some((near, named)) =
                     near.iter().find_map(|n| names.collectives.get_key_value(n))

@@ -11,10 +11,11 @@ use super::load::{Module, ModuleId, Modules, uses};
 use super::name::meant;
 use super::program::{Allowed, CollectiveId, ConstantId, FunctionId, ProcedureId, ProgramId};
 use super::usage::{self, Uses};
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, listed, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::table::Table;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The declaration that a name at the top of a file stands for.
@@ -96,7 +97,13 @@ pub(super) struct Globals<'m> {
     pub(super) collectives: Table<CollectiveId, Declared<'m, ast::Collective>>,
     /// The programs of the first file.
     pub(super) programs: Table<ProgramId, Declared<'m, ast::Program>>,
+    /// For how many more unknown names similar ones are looked for.
+    suggestions_left: Cell<usize>,
 }
+
+/// For how many unknown names similar ones are looked for, and among how many: each is compared with each.
+const MOST_SUGGESTIONS: usize = 200;
+const MOST_CANDIDATES: usize = 10_000;
 
 impl<'m> Globals<'m> {
     /// The declarations of all files, and what each file's imports stand for.
@@ -109,6 +116,7 @@ impl<'m> Globals<'m> {
             constants: Table::default(),
             collectives: Table::default(),
             programs: Table::default(),
+            suggestions_left: Cell::new(MOST_SUGGESTIONS),
         };
         for (module, file) in modules.modules.entries() {
             globals.declare(module, file, reports);
@@ -201,11 +209,35 @@ impl<'m> Globals<'m> {
         }
     }
 
+    /// Does something whose reports nobody sees: similar names are not looked for.
+    pub(super) fn without_suggestions<T>(&self, run: impl FnOnce() -> T) -> T {
+        let left = self.suggestions_left.take();
+        let result = run();
+        self.suggestions_left.set(left);
+        result
+    }
+
+    /// Whether similar names may be looked for once more.
+    pub(super) fn may_suggest(&self) -> bool {
+        self.suggestions_left.get() > 0
+    }
+
+    /// The most similar of these names; none if many names before were unknown, too.
+    pub(super) fn nearest<'n>(
+        &self,
+        name: &str,
+        candidates: impl IntoIterator<Item = &'n str>,
+    ) -> Option<String> {
+        let left = self.suggestions_left.get().checked_sub(1)?;
+        self.suggestions_left.set(left);
+        nearest(name, candidates.into_iter().take(MOST_CANDIDATES)).map(str::to_owned)
+    }
+
     /// The name of something that a file offers that is similar to this one.
     fn offered_like(&self, from: ModuleId, name: &str) -> Option<String> {
         let entries = self.modules.modules[from].index.entries.iter();
         let offered = entries.filter(|entry| entry.kind != EntryKind::Program);
-        nearest(name, offered.map(|entry| entry.name.as_str())).map(str::to_owned)
+        self.nearest(name, offered.map(|entry| entry.name.as_str()))
     }
 
     /// Records that an import refers to what it imports, also under the alias that it gives it.
@@ -341,5 +373,5 @@ fn unknown_import(globals: &Globals, from: ModuleId, name: &ast::Name) -> Diagno
     }
     let all = file.index.entries.iter().filter(|entry| entry.kind != EntryKind::Program);
     let all: Vec<String> = all.map(|entry| format!("`{}`", entry.name)).collect();
-    if all.is_empty() { report } else { report.note(format!("it declares {}", all.join(", "))) }
+    if all.is_empty() { report } else { report.note(format!("it declares {}", listed(&all))) }
 }

@@ -199,7 +199,8 @@ fn needs(globals: &Globals, signatures: &Signatures, items: &[Entity]) -> Vec<Ve
         items.iter().enumerate().map(|(position, item)| (*item, position)).collect();
     let mut needs = Vec::new();
     for item in items {
-        let (_, _, body) = resolve(globals, signatures, *item, Types::default());
+        let look = || resolve(globals, signatures, *item, Types::default());
+        let (_, _, body) = globals.without_suggestions(look);
         let named = body.mentioned.iter().filter_map(|(_, entity)| positions.get(entity).copied());
         needs.push(named.collect());
     }
@@ -242,7 +243,8 @@ fn infer(globals: &Globals, signatures: &mut Signatures, members: &[Entity], fou
     // A mistake in a value is reported there, and not where the value is used.
     let mut wrong = Vec::new();
     for member in members {
-        let (_, ty, mut body) = resolve(globals, signatures, *member, types);
+        let look = || resolve(globals, signatures, *member, types);
+        let (_, ty, mut body) = globals.without_suggestions(look);
         if let Some(signature) = get(signatures, *member) {
             body.types.unify(&ty, &signature.result);
         }

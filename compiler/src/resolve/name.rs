@@ -11,7 +11,7 @@ use super::import::{self, Wanted};
 use super::program::{BufferName, Builtin, ExprKind, Type};
 use super::signature::Needs;
 use super::types::{self, Ty};
-use crate::diagnostic::{Code, Diagnostic, Edit, Label, nearest};
+use crate::diagnostic::{Code, Diagnostic, Edit, Label};
 use crate::source::{Place, Span};
 use crate::syntax::{ast, foreign};
 
@@ -237,15 +237,20 @@ impl Body<'_> {
         if let Some(help) = foreign::nothing(name) {
             return report.help(help);
         }
-        let fitting = self.candidates(operand.as_ref());
-        let all = self.candidates(None);
-        let find = |from: &[(String, Option<Span>)]| {
-            let near = nearest(name, from.iter().map(|(name, _)| name.as_str()))?.to_owned();
-            from.iter().find(|(name, _)| *name == near).cloned()
+        let find = |operand: Option<&Ty>| {
+            if !self.globals.may_suggest() {
+                return None;
+            }
+            let from = self.candidates(operand);
+            let near = self.globals.nearest(name, from.iter().map(|(name, _)| name.as_str()))?;
+            from.into_iter().find(|(name, _)| *name == near)
         };
         // Where a block is opened, a number is not what is meant.
-        let others = (operand != Some(Ty::Block)).then_some(&all);
-        if let Some((near, place)) = find(&fitting).or_else(|| others.and_then(|all| find(all))) {
+        let others = || match operand {
+            None | Some(Ty::Block) => None,
+            Some(_) => find(None),
+        };
+        if let Some((near, place)) = find(operand.as_ref()).or_else(others) {
             let line = place.map_or(String::new(), |place| self.line(place));
             report = report
                 .label(format!("did you mean `{near}`{line}?"))

@@ -18,6 +18,20 @@ pub fn is_importable(name: &str) -> bool {
     name.ends_with(EXTENSION) && !name.starts_with('.')
 }
 
+/// Refuses what is no ordinary file: a pipe or a device might never end.
+///
+/// # Errors
+/// What it is instead.
+pub fn refuse_special(is_ordinary: bool, is_folder: bool) -> Result<(), String> {
+    if is_ordinary {
+        Ok(())
+    } else if is_folder {
+        Err("it is a folder".to_owned())
+    } else {
+        Err("it is not an ordinary file".to_owned())
+    }
+}
+
 /// Refuses a path that no import may have, whatever files there are.
 pub(super) fn check(path: &ast::Str) -> Result<(), Box<Diagnostic>> {
     let text = path.text.as_str();

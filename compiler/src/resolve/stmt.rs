@@ -415,7 +415,7 @@ impl Body<'_> {
         let procedures = declared
             .filter(|(_, named)| matches!(named.entity, Entity::Procedure(_)))
             .map(|(name, _)| name.as_str());
-        let near = nearest(&name.text, procedures).map(str::to_owned);
+        let near = self.globals.nearest(&name.text, procedures);
         match foreign::procedure(&name.text).filter(|_| near.is_none()) {
             Some(help) => Some(report.help(help)),
             None => Some(self.suggest_called(report, (name, Wanted::Procedure), near)),

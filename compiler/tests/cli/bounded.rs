@@ -150,6 +150,56 @@ fn a_plan_with_any_number_is_judged_soon() {
     }
 }
 
+/// Blocks that split hand their counters on: which uses are in turn follows from what each of them knows of all others.
+#[test]
+fn what_blocks_know_of_each_other_is_bounded() {
+    let text = "use std::collectives::barrier;
+        program p(ranks: int = 1, n: int = 120) {
+            collective barrier(ranks);
+            semaphore s[i in 0..n, j in 0..n];
+            for k in 0..40 { block w[b in 0..n] { release s[b, *]; acquire s[*, b]; } }
+        }";
+    let folder = Folder::with("a.ccl", text);
+    let run = &end_soon(&folder, &["check a.ccl"])[0];
+    says(&run.stderr, &["error[E0605]", "what uses in turn tell each other may take"]);
+    let barrier = text.replace("release s[b, *]; acquire s[*, b];", "barrier w[*];");
+    end_soon(&Folder::with("a.ccl", &barrier), &["check a.ccl -D n=1000"]);
+}
+
+#[test]
+fn few_unknown_names_are_compared_with_known_ones() {
+    let known = (0..4_000).map(|at| format!("let known{at} = {at};\n"));
+    let unknown = (0..4_000).map(|at| format!("let other{at} = unknown{at};\n"));
+    let text: String = known.chain(unknown).collect();
+    let run = &end_soon(&Folder::with("a.ccl", &text), &["check a.ccl"])[0];
+    says(&run.stderr, &["error[E0201]", "did you mean `known", "4000 errors"]);
+    let names = |name: &str| (0..4_000).map(|at| format!("{name}{at} = 1")).collect::<Vec<_>>();
+    let (parameters, arguments) = (names("longer").join(", "), names("another").join(", "));
+    let parameters = parameters.replace(" = 1", ": int = 1");
+    let text = format!("fn f({parameters}) -> int = 1;\nlet a = f({arguments});\n");
+    let run = &end_soon(&Folder::with("a.ccl", &text), &["check a.ccl"])[0];
+    says(&run.stderr, &["error[E0205]", "longer19, and 3980 more", "4000 errors"]);
+}
+
+/// A plan whose ranks each do something else.
+#[test]
+fn ranks_that_differ_are_decompiled_soon() {
+    let ranks = 3_000;
+    let rank = |id: u32| {
+        let other = copy(1, "").replace("\"index\": 0", &format!("\"index\": {}", id * id % 991));
+        format!(
+            r#"{{"id": {id}, "input_chunks": 991, "output_chunks": 991, "scratch_chunks": 0,
+                 "threadblocks": [{{"id": 0, "ops": [{other}], "channels": [], "remote_buffer_refs": []}}],
+                 "channels": [], "remote_buffers": [], "semaphores": []}}"#
+        )
+    };
+    let gpus: Vec<String> = (0..ranks).map(rank).collect();
+    let text = plan(1, &copy(1, ""));
+    let (head, _) = text.split_once("\"gpus\"").expect("a plan has ranks");
+    let text = format!("{head}\"gpus\": [{}]}}", gpus.join(", "));
+    end_soon(&Folder::with("a.json", &text), &["decompile a.json -o a.ccl"]);
+}
+
 /// A run that does not look at the time is ended all the same.
 #[test]
 fn a_time_limit_ends_a_run_that_goes_on() {

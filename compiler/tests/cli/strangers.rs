@@ -337,6 +337,13 @@ fn a_map_names_files_below_its_folder() {
     {
         std::os::unix::fs::symlink("../a.ccl", folder.path("in/link.ccl")).unwrap();
         assert!(!verify("link.ccl"));
+        // The map itself stays in its folder, too.
+        folder.write("out.json", &map.replace("\"name\":\"a.ccl\"", "\"name\":\"sub/a.ccl\""));
+        fs::remove_file(folder.path("in/p.map.json")).unwrap();
+        std::os::unix::fs::symlink("../out.json", folder.path("in/p.map.json")).unwrap();
+        let run = ends(folder.cclc("verify in/p.json"), 1);
+        says(&run.stderr, &["warning[W0901]", "it is a link to a file outside its folder"]);
+        assert!(!run.stderr.contains("put input[0]"), "{}", run.stderr);
     }
 }
 
@@ -387,9 +394,10 @@ fn no_line_of_a_log_is_a_command() {
         "::error::d.ccl",
     ] {
         for format in ["human", "short", "json", "sarif", "github"] {
-            let arguments = match arguments.contains("--message-format") {
-                true => arguments.to_owned(),
-                false => format!("{arguments} --message-format {format}"),
+            let arguments = if arguments.contains("--message-format") {
+                arguments.to_owned()
+            } else {
+                format!("{arguments} --message-format {format}")
             };
             let run = folder.cclc(&arguments);
             for line in run.stderr.lines().chain(run.stdout.lines()) {
@@ -437,4 +445,71 @@ fn long_names_are_compared_with_no_others() {
     let started = std::time::Instant::now();
     says(&ends(folder.cclc("check a.ccl"), 1).stderr, &["error[E0201]"]);
     assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+}
+
+/// Whoever writes a plan chooses its collective; whoever checks it can insist that everything is proved.
+#[test]
+fn what_is_not_proved_can_be_denied() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o p.json -O message_size=..=1MiB"), 0);
+    let plan = folder.read("p.json");
+    for name in ["AllGather", "unchecked", ""] {
+        folder.write("q.json", &plan.replace("\"allgather\"", &format!("\"{name}\"")));
+        let run = ends(folder.cclc("verify q.json"), 0);
+        says(&run.stderr, &["note[N0901]", "what the outputs hold is not checked"]);
+        let run = ends(folder.cclc("verify q.json --deny unproved"), 1);
+        says(&run.stderr, &["error[N0901]"]);
+    }
+    ends(folder.cclc("verify p.json --deny unproved"), 0);
+}
+
+#[test]
+fn no_name_keeps_a_plan_from_being_checked() {
+    let folder = Folder::with("a.ccl", &GOOD.replace("wait mem[*];", ""));
+    folder.write("in/notes.txt", "");
+    folder.cclc("build a.ccl -o in/other.map.json --emit plan --unproved");
+    let run = ends(folder.cclc("verify in"), 1);
+    says(&run.stderr, &["in/other.map.json", "1 plan checked, 1 refused"]);
+    fs::remove_file(folder.path("in/other.map.json")).unwrap();
+    folder.write("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o in/good.json --emit plan,map,manifest"), 0);
+    let run = ends(folder.cclc("verify in"), 0);
+    says(&run.stderr, &["1 plan checked, 0 refused"]);
+}
+
+#[test]
+fn a_map_gives_values_and_names_on_one_line() {
+    let folder = Folder::with("a.ccl", &GOOD.replace("wait mem[*];", "wait mem[*] relaxed;"));
+    folder.cclc("build a.ccl -o p.json --emit plan,map --unproved");
+    let map = folder.read("p.map.json");
+    let verify = |from: &str, to: &str| {
+        assert!(map.contains(from), "{map}");
+        folder.write("p.map.json", &map.replace(from, to));
+        ends(folder.cclc("verify p.json"), 1).stderr
+    };
+    let said = verify("\"name\":\"a.ccl\"", "\"name\":\"x\\ncclc: all plans proved\\n.ccl\"");
+    says(&said, &["warning[W0901]", "a name in it has a control character"]);
+    assert!(!said.contains("all plans proved"), "{said}");
+    for odd in ["sum(x in 0..2000000000: x)", "2); use", "1 + 1", "rank"] {
+        let started = std::time::Instant::now();
+        let said = verify("[\"ranks\",\"2\"]", &format!("[\"ranks\",\"{odd}\"]"));
+        says(&said, &["warning[W0901]", "its argument `ranks` is no number"]);
+        assert!(started.elapsed().as_secs() < 10, "{odd}");
+    }
+}
+
+#[test]
+fn a_manifest_does_not_show_what_is_no_plan() {
+    let folder = Folder::with("a.ccl", GOOD);
+    ends(folder.cclc("build a.ccl -o p.json --emit plan,manifest"), 0);
+    let manifest = folder.read("p.manifest.json");
+    let (before, after) = manifest.split_once("\"hash\": \"").unwrap();
+    let (_, after) = after.split_once('"').unwrap();
+    folder.write("s.txt", "hunter2\n");
+    let hash = compiler::plan::map::digest(b"hunter2\n");
+    let text = format!("{before}\"hash\": \"{hash}\"{after}").replace("\"p.json\"", "\"s.txt\"");
+    folder.write("p.manifest.json", &text);
+    let run = ends(folder.cclc("manifest --check p.manifest.json"), 1);
+    says(&run.stderr, &["error[E0909]", "`s.txt`", "is no execution plan"]);
+    assert!(!run.stderr.contains("hunter2"), "{}", run.stderr);
 }

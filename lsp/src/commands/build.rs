@@ -2,6 +2,7 @@
 
 use super::CompileCommand;
 use super::source::SourceSnapshot;
+use crate::workspace::file_path;
 use compiler::driver::{self, Goal, Proof};
 use compiler::interrupt::Interrupt;
 use serde_json::{Value, json};
@@ -46,8 +47,8 @@ pub(super) fn build_plan(
 }
 
 fn plan_path(command: &CompileCommand) -> Result<PathBuf, String> {
-    let unsaved = |()| "save the file first: its plan is written next to it".to_owned();
-    let path = command.url.to_file_path().map_err(unsaved)?;
+    let unsaved = || "save the file first: its plan is written next to it".to_owned();
+    let path = file_path(&command.url).ok_or_else(unsaved)?;
     let is_source = path.extension().is_some_and(|end| end == "ccl");
     is_source
         .then(|| path.with_extension(EXTENSION))

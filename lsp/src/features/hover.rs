@@ -155,8 +155,10 @@ impl<'a, 'db> Context<'a, 'db> {
         let is = |span: Span| span == self.word.span;
         let named = used.path.iter().any(|name| is(name.span))
             || matches!(&used.root, UseRoot::File(path) if is(path.span));
-        let name = self.analysis.imported(used).filter(|_| named)?;
-        declared::of_file(self.analysis, &name)
+        if !named {
+            return None;
+        }
+        declared::of_file(self.analysis, &self.analysis.imported(used)?)
     }
 
     fn path(&self) -> Vec<Node<'_>> {

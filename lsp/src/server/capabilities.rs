@@ -6,6 +6,7 @@ use crate::features::completion::Support;
 use crate::features::lens::LensCommands;
 use crate::features::tokens;
 use crate::text::Encoding;
+use crate::workspace::file_path;
 use lsp_types::{
     CallHierarchyServerCapability, CodeActionOptions, CodeActionProviderCapability,
     CodeLensOptions, CompletionOptions, DiagnosticOptions, DiagnosticServerCapabilities,
@@ -150,7 +151,7 @@ pub(super) fn folders(params: &InitializeParams) -> Vec<PathBuf> {
     let named: Vec<&Url> =
         params.workspace_folders.iter().flatten().map(|folder| &folder.uri).collect();
     let urls = if named.is_empty() { params.root_uri.iter().collect() } else { named };
-    urls.into_iter().filter_map(|url| url.to_file_path().ok()).collect()
+    urls.into_iter().filter_map(file_path).collect()
 }
 
 /// The request to be notified when source files change on the disk, or anything is deleted: of a folder that is

@@ -14,22 +14,82 @@
 //! uses before it were in turn, so whoever makes it has learned by then that the use before it is over, as it does in this run.
 
 use super::lanes::{self, Which, meets, signalled};
-use crate::check::budget::{Exceeded, IN_TURN};
+use crate::check::budget::{Exceeded, IN_TURN, KNOWN_IN_TURN};
 use crate::check::race::step::meet;
 use crate::ir::{self, Action, BarrierId, BlockId, Op, Program, Rank, SemaphoreId, all_ops};
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 
-/// A thread of a block; none for all threads together.
-type By = (BlockId, Option<usize>);
+/// For blocks, what is known to be over.
+type Clock = BTreeMap<BlockId, BlockClock>;
 
-/// For blocks and their threads, the line before which all is known to be over.
-type Clock = BTreeMap<By, usize>;
+/// What is known to be over of a block.
+#[derive(Clone, Default)]
+struct BlockClock {
+    /// The line before which all is over.
+    all: usize,
+    /// The lines before which all that a thread did is over, where that is more.
+    threads: BTreeMap<u32, usize>,
+}
+
+impl BlockClock {
+    fn merge(&mut self, other: &BlockClock) {
+        if other.all > self.all {
+            self.all = other.all;
+            self.threads.retain(|_, line| *line > other.all);
+        }
+        for (thread, line) in &other.threads {
+            self.learn(*thread, *line);
+        }
+    }
+
+    fn learn(&mut self, thread: u32, line: usize) {
+        if line > self.all {
+            let known = self.threads.entry(thread).or_default();
+            *known = (*known).max(line);
+        }
+    }
+
+    /// Whether a use by the block is over.
+    fn knows_of(&self, uses: &Uses) -> bool {
+        self.all > uses.line || self.threads.get(&uses.thread) > Some(&uses.line)
+    }
+}
+
+/// How many entries of clocks may still be made, for all ranks of a program together.
+pub(super) struct ClockEntries {
+    left: Cell<u64>,
+}
+
+impl ClockEntries {
+    /// The whole budget.
+    pub(super) fn new() -> ClockEntries {
+        ClockEntries { left: Cell::new(KNOWN_IN_TURN.amount()) }
+    }
+
+    /// Adds to a clock what another one knows.
+    fn merge(&self, clock: &mut Clock, other: &Clock) {
+        for (block, known) in other {
+            self.spend(1 + known.threads.len());
+            clock.entry(*block).or_default().merge(known);
+        }
+    }
+
+    fn spend(&self, entries: usize) {
+        self.left.set(self.left.get().saturating_sub(entries as u64));
+    }
+
+    fn are_left(&self) -> bool {
+        self.left.get() > 0
+    }
+}
 
 /// How a counter has been used so far.
 struct Uses {
     /// The last use.
     block: BlockId,
-    thread: usize,
+    thread: u32,
     line: usize,
     by_several: bool,
     /// Whether each use is known to be over where the next one begins.
@@ -46,13 +106,17 @@ pub(super) struct UsedInTurn {
 }
 
 /// The counters of a rank that several threads use, all of them in turn.
-pub(super) fn in_turn(program: &Program, rank: &Rank) -> UsedInTurn {
+pub(super) fn in_turn(program: &Program, rank: &Rank, entries: &ClockEntries) -> UsedInTurn {
     let piped = in_pipelines(rank);
     let mut semaphores: BTreeSet<SemaphoreId> = rank.semaphores.ids().collect();
     let mut exceeded = None;
     for round in 0.. {
-        let mut run = Run::new(program, rank, &semaphores);
+        let mut run = Run::new(program, rank, entries, &semaphores);
         while run.advance() {}
+        if !entries.are_left() {
+            exceeded = Some(KNOWN_IN_TURN.exceeded());
+            break;
+        }
         if !run.has_ended() {
             break;
         }
@@ -92,45 +156,49 @@ struct BlockPlace {
     line: usize,
     /// The line at which the threads last met.
     met: usize,
-    /// What all threads know, and what single ones have learned since they met.
-    all: Clock,
-    own: BTreeMap<usize, Clock>,
+    /// What all threads know, and what single ones have learned since they met. Blocks that met in a barrier know the
+    /// same.
+    all: Rc<Clock>,
+    own: BTreeMap<u32, Clock>,
+}
+
+/// What a thread knows when it releases a semaphore.
+struct Told {
+    all: Rc<Clock>,
+    own: Clock,
 }
 
 impl BlockPlace {
-    fn meet(&mut self) {
+    fn meet(&mut self, entries: &ClockEntries) {
         self.met = self.line;
+        if !self.own.is_empty() && Rc::strong_count(&self.all) > 1 {
+            entries.spend(self.all.len());
+        }
         for learned in std::mem::take(&mut self.own).into_values() {
-            merge(&mut self.all, &learned);
+            entries.merge(Rc::make_mut(&mut self.all), &learned);
         }
     }
 
     /// What a thread knows before the line where it is.
-    fn knows(&self, block: BlockId, thread: usize) -> Clock {
-        let mut clock = self.all.clone();
-        if let Some(own) = self.own.get(&thread) {
-            merge(&mut clock, own);
+    fn knows(&self, block: BlockId, thread: u32, entries: &ClockEntries) -> Told {
+        let mut own = Clock::new();
+        if let Some(learned) = self.own.get(&thread) {
+            entries.merge(&mut own, learned);
         }
-        clock.insert((block, None), self.met);
-        clock.insert((block, Some(thread)), self.line);
-        clock
+        let mut here = BlockClock { all: self.met, threads: BTreeMap::new() };
+        here.learn(thread, self.line);
+        own.entry(block).or_default().merge(&here);
+        Told { all: Rc::clone(&self.all), own }
     }
 
     /// Whether a thread knows before the line where it is that the last use of a counter is over.
-    fn knows_of(&self, block: BlockId, thread: usize, uses: &Uses) -> bool {
+    fn knows_of(&self, block: BlockId, thread: u32, uses: &Uses) -> bool {
         if uses.block == block {
             return self.met > uses.line || thread == uses.thread && self.line > uses.line;
         }
-        let clocks = [Some(&self.all), self.own.get(&thread)];
-        let known = |by| clocks.iter().flatten().any(|clock| clock.get(&by) > Some(&uses.line));
-        known((uses.block, None)) || known((uses.block, Some(uses.thread)))
-    }
-}
-
-fn merge(clock: &mut Clock, other: &Clock) {
-    for (by, line) in other {
-        let known = clock.entry(*by).or_insert(0);
-        *known = (*known).max(*line);
+        let clocks = [Some(&*self.all), self.own.get(&thread)];
+        let mut known = clocks.into_iter().flatten().filter_map(|clock| clock.get(&uses.block));
+        known.any(|known| known.knows_of(uses))
     }
 }
 
@@ -143,32 +211,45 @@ struct Semaphore {
     /// Whether it is released in turn and acquired in turn.
     in_turn: bool,
     acquirer: Option<BlockId>,
-    releasers: BTreeSet<(BlockId, usize)>,
+    releasers: BTreeSet<(BlockId, u32)>,
     /// How many releases there are in all.
     releases: usize,
     in_pipeline: bool,
-    /// What each release has told, in order.
-    told: Vec<Clock>,
+    /// What the releases told that no acquire has needed so far, in order.
+    told: VecDeque<Told>,
+    /// What all earlier ones told.
+    learned: Clock,
+    released: usize,
     taken: usize,
 }
 
 impl Semaphore {
     /// Whether it can be acquired. Where that depends on pipelines, it is not waited for.
     fn is_ready(&self) -> bool {
-        self.in_pipeline || self.taken < self.told.len() + self.initial
+        self.in_pipeline || self.taken < self.released + self.initial
     }
 
-    /// What one more acquire knows.
-    fn take(&mut self) -> Clock {
+    /// Whether what releases tell is heard by any acquire.
+    fn tells(&self) -> bool {
+        !self.in_pipeline && (self.in_turn || self.is_orderly)
+    }
+
+    /// Takes once more, and adds to a clock what that tells.
+    fn take(&mut self, clock: &mut Clock, entries: &ClockEntries) {
         self.taken += 1;
         let needed = self.taken.saturating_sub(self.initial);
         let is_certain = self.releasers.len() == 1 || needed == self.releases;
-        let orders = !self.in_pipeline && (self.in_turn || self.is_orderly && is_certain);
-        let mut clock = Clock::new();
-        for told in self.told.iter().take(if orders { needed } else { 0 }) {
-            merge(&mut clock, told);
+        if !self.tells() || !(self.in_turn || is_certain) {
+            return;
         }
-        clock
+        let heard = self.released - self.told.len();
+        // One operation may take twice, more than there is.
+        let more = needed.saturating_sub(heard).min(self.told.len());
+        for told in self.told.drain(..more) {
+            entries.merge(&mut self.learned, &told.all);
+            entries.merge(&mut self.learned, &told.own);
+        }
+        entries.merge(clock, &self.learned);
     }
 }
 
@@ -176,6 +257,7 @@ impl Semaphore {
 struct Run<'p> {
     program: &'p Program,
     rank: &'p Rank,
+    entries: &'p ClockEntries,
     signalled: Vec<bool>,
     places: Vec<BlockPlace>,
     semaphores: Vec<Semaphore>,
@@ -184,13 +266,18 @@ struct Run<'p> {
 
 impl<'p> Run<'p> {
     /// A run in which these semaphores are assumed to be used in turn.
-    fn new(program: &'p Program, rank: &'p Rank, in_turn: &BTreeSet<SemaphoreId>) -> Run<'p> {
+    fn new(
+        program: &'p Program,
+        rank: &'p Rank,
+        entries: &'p ClockEntries,
+        in_turn: &BTreeSet<SemaphoreId>,
+    ) -> Run<'p> {
         let places = rank.blocks.iter().map(|_| BlockPlace::default()).collect();
         let (signalled, mut semaphores) = (signalled(rank), semaphores(rank));
         for (id, row) in (0..).map(SemaphoreId).zip(&mut semaphores) {
             row.in_turn = in_turn.contains(&id);
         }
-        Run { program, rank, signalled, places, semaphores, uses: BTreeMap::new() }
+        Run { program, rank, entries, signalled, places, semaphores, uses: BTreeMap::new() }
     }
 
     /// Whether all blocks have come to their ends.
@@ -227,10 +314,13 @@ impl<'p> Run<'p> {
         let (Some(op), Some(ops)) = (self.op(block), self.rank.blocks.lookup(block)) else {
             return false;
         };
+        if !self.entries.are_left() {
+            return false;
+        }
         let Some(place) = self.places.get_mut(block.0 as usize) else { return false };
         let before = place.line.checked_sub(1).and_then(|line| ops.ops.get(line));
         if before.is_none_or(|before| meet(self.program, before, op)) || meets(op) {
-            place.meet();
+            place.meet(self.entries);
         }
         match &op.action {
             Action::Barrier { id, .. } => return self.barrier(*id),
@@ -260,8 +350,8 @@ impl<'p> Run<'p> {
     fn record(&mut self, block: BlockId, op: &Op) {
         let Some(place) = self.places.get(block.0 as usize) else { return };
         let all = &mut self.uses;
-        let mut note = |thread, which| {
-            let line = place.line;
+        let mut note = |thread: usize, which| {
+            let (thread, line) = (thread as u32, place.line);
             let Some(uses) = all.get_mut(&which) else {
                 all.insert(which, Uses { block, thread, line, by_several: false, in_turn: true });
                 return;
@@ -280,12 +370,15 @@ impl<'p> Run<'p> {
     fn pass_on(&mut self, block: BlockId, op: &Op) {
         let Some(place) = self.places.get_mut(block.0 as usize) else { return };
         let (Action::Release(list) | Action::Acquire(list)) = &op.action else { return };
-        for (thread, id) in list.iter().enumerate() {
+        for (thread, id) in (0..).zip(list) {
             let Some(row) = self.semaphores.get_mut(id.0 as usize) else { continue };
-            if matches!(op.action, Action::Release(_)) {
-                row.told.push(place.knows(block, thread));
+            if !matches!(op.action, Action::Release(_)) {
+                row.take(place.own.entry(thread).or_default(), self.entries);
             } else {
-                merge(place.own.entry(thread).or_default(), &row.take());
+                row.released += 1;
+                if row.tells() {
+                    row.told.push_back(place.knows(block, thread, self.entries));
+                }
             }
         }
     }
@@ -302,18 +395,24 @@ impl<'p> Run<'p> {
             return false;
         }
         let mut all = Clock::new();
+        let mut merged: Option<Rc<Clock>> = None;
         for block in members {
             if let Some(place) = self.places.get_mut(block.0 as usize) {
-                place.meet();
+                place.meet(self.entries);
                 place.line += 1;
                 place.met = place.line;
-                merge(&mut all, &place.all);
-                all.insert((*block, None), place.line);
+                // What blocks have learned in the barrier before is the same for all of them.
+                if !merged.as_ref().is_some_and(|merged| Rc::ptr_eq(merged, &place.all)) {
+                    self.entries.merge(&mut all, &place.all);
+                    merged = Some(Rc::clone(&place.all));
+                }
+                all.insert(*block, BlockClock { all: place.line, threads: BTreeMap::new() });
             }
         }
+        let all = Rc::new(all);
         for block in members {
             if let Some(place) = self.places.get_mut(block.0 as usize) {
-                merge(&mut place.all, &all);
+                place.all = Rc::clone(&all);
             }
         }
         true
@@ -334,7 +433,7 @@ fn semaphores(rank: &Rank) -> Vec<Semaphore> {
             let inner = pipeline.into_iter().flat_map(|pipeline| all_ops(&pipeline.body));
             for one in std::iter::once(op).chain(inner) {
                 let (Action::Release(list) | Action::Acquire(list)) = &one.action else { continue };
-                for (thread, id) in list.iter().enumerate() {
+                for (thread, id) in (0..).zip(list) {
                     let Some(row) = all.get_mut(id.0 as usize) else { continue };
                     row.in_pipeline |= pipeline.is_some();
                     if matches!(one.action, Action::Acquire(_)) {

@@ -53,12 +53,16 @@ pub(super) fn run(
     if let Some(path) = &args.output {
         super::write_joined(joined, path)?;
     }
-    let files = args.manifests.len();
-    let (plans, said) =
-        (checked.len(), if files == 1 { "its manifest says" } else { "their manifests say" });
-    reporter.remark(&match plans {
-        1 => format!("1 plan is what {said}"),
-        _ => format!("{plans} plans are what {said}"),
+    let said = if args.manifests.len() == 1 { "the manifest says" } else { "the manifests say" };
+    let unproved = checked.iter().filter(|plan| !plan.entry.proved).count();
+    let unproved = match unproved {
+        0 => String::new(),
+        1 => "; 1 of them is not proved".to_owned(),
+        some => format!("; {some} of them are not proved"),
+    };
+    reporter.remark(&match checked.len() {
+        1 => format!("1 plan is what {said}{unproved}"),
+        plans => format!("{plans} plans are what {said}{unproved}"),
     });
     Ok(status)
 }
@@ -72,17 +76,13 @@ fn check(
 ) -> Option<CheckedPlan> {
     let path = Path::new(&entry.path);
     let name = files::name(path);
-    // What a manifest names may be anything: only ordinary files are opened.
     let real = fs::canonicalize(path).map_err(|error| error.to_string());
-    let real = real.and_then(|real| match real.is_file() {
-        true => Ok(real),
-        false => Err("it is not a file".to_owned()),
-    });
     let text = real.and_then(|real| {
         if let Some(other) = taken.insert(real, entry.clone()) {
             return Ok(Err(other));
         }
-        files::text(path, reporter.limits.plan_bytes(), &reporter.interrupt).map(Ok)
+        // What a manifest names may be anything: only ordinary files are opened.
+        files::ordinary(path, reporter.limits.plan_bytes()).map(Ok)
     });
     let text = match text {
         Ok(Ok(text)) => text,

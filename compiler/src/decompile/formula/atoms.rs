@@ -109,7 +109,7 @@ impl Builder<'_> {
         let turn = sample.turns.get(depth).copied().unwrap_or(0);
         match self.loops.get(depth) {
             Some((Domain::Peers(list), _)) => {
-                self.world.list(*list, sample.rank).get(turn).copied().unwrap_or(0)
+                self.world.list(*list, sample.rank).get(turn).unwrap_or(0)
             }
             Some((Domain::Count, _)) | None => turn as i64,
         }
@@ -225,14 +225,13 @@ impl Builder<'_> {
     }
 
     fn member(&self, list: Peers, sample: &Sample, at: usize) -> i64 {
-        self.world.list(list, sample.rank).get(at).copied().unwrap_or(0)
+        self.world.list(list, sample.rank).get(at).unwrap_or(0)
     }
 
     /// The position of each sample's rank in the list of another rank.
     fn backward(&self, list: Peers, others: &[i64]) -> Vec<i64> {
         let position = |(sample, other): (&Sample, &i64)| {
-            let members = self.world.list(list, *other);
-            members.iter().position(|member| *member == sample.rank).map_or(-1, |at| at as i64)
+            self.world.list(list, *other).position(sample.rank).unwrap_or(-1)
         };
         self.samples.iter().zip(others).map(position).collect()
     }

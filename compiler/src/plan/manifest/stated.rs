@@ -55,16 +55,20 @@ pub fn check_plan(
 ) -> Vec<Diagnostic> {
     let hash = map::digest(text.as_bytes());
     if hash != entry.hash {
-        return vec![other_bytes(manifest, entry, name, &hash)];
+        return vec![other_bytes(manifest, entry, name)];
     }
     let plan = match plan::parse(file, text) {
         Ok(plan) => plan,
-        Err(report) => return vec![*report],
+        // A manifest may name any file: nothing of one that is no plan is shown.
+        Err(_) => return vec![no_plan(manifest, entry, name)],
     };
     let (program, found) = read::read(file, text);
     let found: Vec<Diagnostic> =
         found.into_iter().filter(|report| report.severity == Severity::Error).collect();
-    let Some(program) = program.filter(|_| found.is_empty()) else { return found };
+    let Some(program) = program else { return found };
+    if !found.is_empty() {
+        return found;
+    }
     let stated = Entry {
         min_message_size: plan.min_message_size,
         max_message_size: plan.max_message_size,
@@ -136,14 +140,22 @@ pub(super) fn short(text: &str) -> String {
     }
 }
 
-fn other_bytes(manifest: &ManifestFile<'_>, entry: &Entry, name: &str, hash: &str) -> Diagnostic {
+/// Reports a plan that is another than the manifest's. A manifest may name any file, so nothing of what it holds is told.
+fn other_bytes(manifest: &ManifestFile<'_>, entry: &Entry, name: &str) -> Diagnostic {
     let message = format!("`{name}` is not the plan that `{}` describes", manifest.name);
     manifest
         .report(&entry.hash, message)
         .label("the hash of the plan that was described")
-        .note(format!("the hash of this plan is {hash}, and the manifest says {}", short(&entry.hash)))
         .note("it was replaced or edited after the manifest was written: what the manifest says of it, that it is proved included, holds for another plan")
         .help("build the plan again with its manifest, `--emit plan,manifest`; `cclc verify` checks this plan as it is")
+}
+
+fn no_plan(manifest: &ManifestFile<'_>, entry: &Entry, name: &str) -> Diagnostic {
+    let message = format!("`{name}`, which `{}` describes, is no execution plan", manifest.name);
+    manifest
+        .report(&entry.hash, message)
+        .label("the file of this hash")
+        .help("`cclc verify` says what is wrong with it, if it was meant to be one")
 }
 
 fn other_properties(

@@ -1,6 +1,6 @@
 //! Reports about indices and fields that do not exist.
 
-use crate::diagnostic::{Code, Diagnostic, Edit, nearest};
+use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::resolve::body::{BUILTINS, Body, Level, Side, Typed};
 use crate::resolve::call::counted;
 use crate::resolve::family::{Family, LinkKind};
@@ -57,7 +57,7 @@ impl Body<'_> {
         if self.buffer("input").is_some() {
             known.extend(["input", "output"]);
         }
-        let Some(near) = nearest(name, known).map(str::to_owned) else {
+        let Some(near) = self.globals.nearest(name, known) else {
             let given = self.level == Level::Function && !is_channel;
             return Some(if given { self.not_given(base, field) } else { report });
         };
