@@ -1,0 +1,12 @@
+//! What a machine allows: topologies, exact bounds for collectives, and proofs of them.
+//!
+//! Plain data comes in and plain data goes out. Nothing here reads a file, a clock or the environment, and the
+//! same input gives the same bytes on every machine.
+//!
+//! The time of a collective is counted in *rounds per chunk*. A chunk is what one rank contributes (what a root
+//! sends to one rank, for rooted collectives; what one rank sends to another one, for an AllToAll; the whole buffer,
+//! for an AllReduce and a Reduce), and a link of rate `b` carries `b` chunks in a round. If rates are bytes per
+//! second, a round is a second and a chunk is a byte: the bound is seconds per byte.
+
+mod dense;
+pub mod rational;
