@@ -9,4 +9,5 @@
 //! second, a round is a second and a chunk is a byte: the bound is seconds per byte.
 
 mod dense;
+pub mod graph;
 pub mod rational;
