@@ -9,5 +9,7 @@
 //! second, a round is a second and a chunk is a byte: the bound is seconds per byte.
 
 mod dense;
+pub mod families;
+mod flow;
 pub mod graph;
 pub mod rational;
