@@ -110,24 +110,6 @@ impl FlowNetwork {
         reached
     }
 
-    /// The nodes from which residual arcs reach a node: after a flow that is maximal, the side of its sink of a minimum
-    /// cut, and the smallest such side.
-    pub(crate) fn collect_reaching(&self, sink: FlowNode) -> DenseMap<FlowNode, bool> {
-        let mut reaching = DenseMap::filled(self.leaving.len(), false);
-        reaching[sink] = true;
-        let mut open = vec![sink];
-        while let Some(node) = open.pop() {
-            for &arc in &self.leaving[node] {
-                let tail = self.heads[arc];
-                if self.residual[arc.opposite()] > 0 && !reaching[tail] {
-                    reaching[tail] = true;
-                    open.push(tail);
-                }
-            }
-        }
-        reaching
-    }
-
     /// Searches breadth first until the sink is found. Returns whether it is.
     fn assign_levels(&mut self, source: FlowNode, sink: FlowNode) -> bool {
         self.levels.fill(UNREACHED);
@@ -241,9 +223,7 @@ mod tests {
             assert_eq!(first, expected.min(3));
             assert_eq!(first + network.maximize_flow(source, sink, u64::MAX), expected);
             let near: DenseMap<FlowNode, bool> = network.collect_reachable(source);
-            let far = network.collect_reaching(sink);
             assert_eq!(capacity_out(&arcs, |node| near[FlowNode(node)]), expected);
-            assert_eq!(capacity_out(&arcs, |node| !far[FlowNode(node)]), expected);
             network.clear_flow();
             assert_eq!(network.maximize_flow(source, sink, u64::MAX), expected);
         }

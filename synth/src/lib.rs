@@ -8,6 +8,8 @@
 //! for an AllReduce and a Reduce), and a link of rate `b` carries `b` chunks in a round. If rates are bytes per
 //! second, a round is a second and a chunk is a byte: the bound is seconds per byte.
 
+pub mod bound;
+pub mod collective;
 mod dense;
 pub mod families;
 mod flow;

@@ -192,7 +192,7 @@ impl Ord for Rational {
                     reversed = !reversed;
                     continue;
                 }
-                different => different,
+                different @ (Ordering::Less | Ordering::Greater) => different,
             };
             return if reversed { order.reverse() } else { order };
         }

@@ -1,0 +1,125 @@
+//! Exact lower bounds for collectives, each with a witness that shows it.
+
+pub mod cut;
+pub mod rooted;
+pub mod steps;
+
+use crate::graph::{Topology, TopologyError, Vertex};
+use crate::rational::{ArithmeticError, Rational};
+use std::fmt;
+
+/// Why there is no bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BoundError {
+    /// There is one rank only: nothing needs to move, and no time passes.
+    SingleRank,
+    /// The root is not a rank of the topology.
+    RootOutOfRange {
+        /// The root.
+        root: Vertex,
+    },
+    /// What a rank needs cannot reach it: the collective is impossible.
+    Unreachable {
+        /// The rank that has it.
+        from: Vertex,
+        /// The rank that needs it.
+        to: Vertex,
+    },
+    /// A fraction does not fit into 128 bits.
+    Arithmetic(ArithmeticError),
+}
+
+impl fmt::Display for BoundError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BoundError::SingleRank => write!(f, "there is one rank only, and nothing to send"),
+            BoundError::RootOutOfRange { root } => write!(f, "there is no rank {root}"),
+            BoundError::Unreachable { from, to } => {
+                let (from, to) = (*from, *to);
+                write!(f, "{}", TopologyError::Unreachable { from, to, pairs: 1 })
+            }
+            BoundError::Arithmetic(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BoundError {}
+
+impl From<ArithmeticError> for BoundError {
+    fn from(error: ArithmeticError) -> Self {
+        BoundError::Arithmetic(error)
+    }
+}
+
+/// A bound on the time per chunk, and the cut that shows it.
+///
+/// A cut is a set of vertices, `side`, that contains a rank and lacks another one. What the collective moves from the
+/// ranks on one side to those on the other must pass the edges between them: the bound is its amount, divided by the
+/// sum of their rates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CutBound {
+    /// The bound, in rounds per chunk, or in seconds per byte.
+    pub value: Rational,
+    /// The vertices on one side, in order; the root is one of them, if there is one.
+    pub side: Vec<Vertex>,
+    /// A rank that is not on this side.
+    pub outside: Vertex,
+}
+
+/// An amount that must pass a cut, and the sum of the weights of the edges that it can pass.
+#[derive(Clone, Copy, Debug)]
+struct CutRatio {
+    amount: u64,
+    weight: u64,
+}
+
+impl CutRatio {
+    /// The ratio in the unit of the topology.
+    fn compute_value(self, topology: &Topology) -> Result<Rational, ArithmeticError> {
+        let ratio = Rational::new(i128::from(self.amount), i128::from(self.weight))?;
+        ratio.checked_div(topology.quantum())
+    }
+
+    /// The same ratio in lowest terms.
+    fn reduce(self) -> CutRatio {
+        let (mut a, mut b) = (self.amount, self.weight);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        let divisor = a.max(1);
+        CutRatio { amount: self.amount / divisor, weight: self.weight / divisor }
+    }
+}
+
+/// The sum of the weights of the edges that leave a set of vertices.
+fn sum_leaving(topology: &Topology, is_inside: impl Fn(Vertex) -> bool) -> u64 {
+    let edges = topology.weighted_edges();
+    let leaving = edges.filter(|(edge, _)| is_inside(edge.from) && !is_inside(edge.to));
+    leaving.map(|(_, weight)| weight).sum()
+}
+
+/// All vertices, in order.
+fn all_vertices(topology: &Topology) -> impl Iterator<Item = Vertex> + use<> {
+    (0..topology.count_vertices() as u32).map(Vertex)
+}
+
+fn check_root(topology: &Topology, root: Vertex) -> Result<(), BoundError> {
+    if !topology.is_rank(root) {
+        return Err(BoundError::RootOutOfRange { root });
+    }
+    check_rank_count(topology)
+}
+
+fn check_rank_count(topology: &Topology) -> Result<(), BoundError> {
+    if topology.count_ranks() == 1 { Err(BoundError::SingleRank) } else { Ok(()) }
+}
+
+/// An error on the reversed topology, in terms of the topology itself.
+fn reverse_error(error: BoundError) -> BoundError {
+    match error {
+        BoundError::Unreachable { from, to } => BoundError::Unreachable { from: to, to: from },
+        BoundError::SingleRank | BoundError::RootOutOfRange { .. } | BoundError::Arithmetic(_) => {
+            error
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The collectives whose bounds are known.
+
+use crate::graph::{Topology, Vertex};
+use std::fmt;
+
+/// A collective operation. A root is a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CollectiveKind {
+    /// Each rank has a chunk, and all get all of them.
+    AllGather,
+    /// Each rank has a summand of each chunk, and each gets the sum of one of them.
+    ReduceScatter,
+    /// Each rank has a chunk for each other one.
+    AllToAll,
+    /// Each rank has a summand of the buffer, and all get the sum.
+    AllReduce,
+    /// The root has a buffer, and all get it.
+    Broadcast(Vertex),
+    /// Each rank has a summand of the buffer, and the root gets the sum.
+    Reduce(Vertex),
+    /// The root has a chunk for each other rank.
+    Scatter(Vertex),
+    /// Each rank has a chunk for the root.
+    Gather(Vertex),
+}
+
+impl CollectiveKind {
+    /// The name without the root, as certificates write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            CollectiveKind::AllGather => "allgather",
+            CollectiveKind::ReduceScatter => "reduce_scatter",
+            CollectiveKind::AllToAll => "alltoall",
+            CollectiveKind::AllReduce => "allreduce",
+            CollectiveKind::Broadcast(_) => "broadcast",
+            CollectiveKind::Reduce(_) => "reduce",
+            CollectiveKind::Scatter(_) => "scatter",
+            CollectiveKind::Gather(_) => "gather",
+        }
+    }
+
+    /// The root, if there is one.
+    #[must_use]
+    pub fn root(self) -> Option<Vertex> {
+        match self {
+            CollectiveKind::AllGather
+            | CollectiveKind::ReduceScatter
+            | CollectiveKind::AllToAll
+            | CollectiveKind::AllReduce => None,
+            CollectiveKind::Broadcast(root)
+            | CollectiveKind::Reduce(root)
+            | CollectiveKind::Scatter(root)
+            | CollectiveKind::Gather(root) => Some(root),
+        }
+    }
+
+    /// Whether what a rank gets depends on what another one has.
+    #[must_use]
+    pub fn has_demand(self, from: Vertex, to: Vertex) -> bool {
+        from != to
+            && match self {
+                CollectiveKind::AllGather
+                | CollectiveKind::ReduceScatter
+                | CollectiveKind::AllToAll
+                | CollectiveKind::AllReduce => true,
+                CollectiveKind::Broadcast(root) | CollectiveKind::Scatter(root) => from == root,
+                CollectiveKind::Reduce(root) | CollectiveKind::Gather(root) => to == root,
+            }
+    }
+
+    /// The ranks whose data another one needs, in order.
+    pub(crate) fn collect_origins(self, topology: &Topology) -> Vec<Vertex> {
+        match self {
+            CollectiveKind::Broadcast(root) | CollectiveKind::Scatter(root) => vec![root],
+            CollectiveKind::AllGather
+            | CollectiveKind::ReduceScatter
+            | CollectiveKind::AllToAll
+            | CollectiveKind::AllReduce
+            | CollectiveKind::Reduce(_)
+            | CollectiveKind::Gather(_) => topology.ranks().collect(),
+        }
+    }
+}
+
+impl fmt::Display for CollectiveKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self.root() {
+            Some(root) => write!(f, "({root})"),
+            None => Ok(()),
+        }
+    }
+}
