@@ -1,0 +1,254 @@
+//! Bounds of machines that the literature and closed forms know.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
+
+use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
+use synth::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
+use synth::bound::steps::bound_steps;
+use synth::collective::CollectiveKind;
+use synth::families::{
+    BoxShape, RelativeGraph, build_amd4, build_amd8, build_boxes, build_dgx1, build_full,
+    build_hub, build_hypercube, build_line, build_mi250, build_ring, build_star, build_torus,
+    build_two_cliques,
+};
+use synth::graph::{SwitchAbilities, Topology, Vertex};
+
+const PLAIN: SwitchAbilities = SwitchAbilities { multicast: false, reduce: false };
+
+/// What is expected of a machine; fractions as text.
+struct Row {
+    name: &'static str,
+    topology: Topology,
+    /// The steps of an AllGather.
+    diameter: u32,
+    allgather: &'static str,
+    broadcast: &'static str,
+    scatter: &'static str,
+}
+
+fn rows() -> Vec<Row> {
+    let row = |name, topology: Result<Topology, _>, diameter, fractions: [&'static str; 3]| {
+        let [allgather, broadcast, scatter] = fractions;
+        Row { name, topology: topology.unwrap(), diameter, allgather, broadcast, scatter }
+    };
+    vec![
+        row("dgx1", build_dgx1(), 2, ["7/6", "1/6", "7/6"]),
+        row("ring 4", build_ring(4), 2, ["3/2", "1/2", "3/2"]),
+        row("ring 8", build_ring(8), 4, ["7/2", "1/2", "7/2"]),
+        row("line 8", build_line(8), 7, ["7", "1", "7"]),
+        row("full 8", build_full(8, 1), 1, ["1", "1/7", "1"]),
+        row("hypercube 3", build_hypercube(3), 3, ["7/3", "1/3", "7/3"]),
+        row("hypercube 4", build_hypercube(4), 4, ["15/4", "1/4", "15/4"]),
+        row("torus 4x4", build_torus(4, 4), 4, ["15/4", "1/4", "15/4"]),
+        row("amd4", build_amd4(), 2, ["3/2", "1/2", "3/2"]),
+        row("amd8", build_amd8(), 1, ["7/38", "1/38", "7/38"]),
+        row("mi250", build_mi250(1, 1, 1), 5, ["7/3", "1/6", "7/3"]),
+        row("hub 8", build_hub(8, PLAIN), 1, ["7", "1", "7"]),
+        row("hub 16", build_hub(16, PLAIN), 1, ["15", "1", "15"]),
+        // A cut between the cliques lets the buffer over the bridge, and four chunks.
+        row("two cliques", build_two_cliques(4, 4), 3, ["4", "1", "4"]),
+        // Each leaf has one link.
+        row("star 8", build_star(8), 2, ["7", "1", "1"]),
+    ]
+}
+
+#[test]
+fn known_machines_have_their_bounds() {
+    for row in rows() {
+        let (name, topology, root) = (row.name, &row.topology, Vertex(0));
+        let steps = |kind| bound_steps(topology, kind).unwrap().steps;
+        assert_eq!(steps(CollectiveKind::AllGather), row.diameter, "{name}");
+        assert_eq!(steps(CollectiveKind::ReduceScatter), row.diameter, "{name}");
+        assert_eq!(steps(CollectiveKind::AllToAll), row.diameter, "{name}");
+        let values = [
+            bound_allgather(topology).unwrap().value,
+            bound_reduce_scatter(topology).unwrap().value,
+            bound_broadcast(topology, root).unwrap().value,
+            bound_reduce(topology, root).unwrap().value,
+            bound_scatter(topology, root).unwrap().value,
+            bound_gather(topology, root).unwrap().value,
+        ];
+        let expected =
+            [row.allgather, row.allgather, row.broadcast, row.broadcast, row.scatter, row.scatter];
+        assert_eq!(values.map(|value| value.to_string()), expected, "{name}");
+    }
+}
+
+fn allgather(topology: &Topology) -> String {
+    let value = bound_allgather(topology).unwrap().value;
+    assert_eq!(bound_reduce_scatter(topology).unwrap().value, value);
+    value.to_string()
+}
+
+fn fraction(numerator: i128, denominator: i128) -> String {
+    synth::rational::Rational::new(numerator, denominator).unwrap().to_string()
+}
+
+fn diameter(topology: &Topology) -> u32 {
+    bound_steps(topology, CollectiveKind::AllGather).unwrap().steps
+}
+
+#[test]
+fn regular_graphs_follow_their_closed_forms() {
+    for n in 2..20_u32 {
+        let ranks = i128::from(n);
+        let ring = build_ring(n).unwrap();
+        let degree = if n > 2 { 2 } else { 1 };
+        assert_eq!(allgather(&ring), fraction(ranks - 1, degree), "ring {n}");
+        assert_eq!(diameter(&ring), n / 2, "ring {n}");
+        let line = build_line(n).unwrap();
+        assert_eq!(allgather(&line), fraction(ranks - 1, 1), "line {n}");
+        assert_eq!(diameter(&line), n - 1, "line {n}");
+        let full = build_full(n, 1).unwrap();
+        assert_eq!(allgather(&full), "1", "full {n}");
+        assert_eq!(diameter(&full), 1, "full {n}");
+    }
+    for k in 1..8 {
+        let hypercube = build_hypercube(k).unwrap();
+        assert_eq!(allgather(&hypercube), fraction((1 << k) - 1, i128::from(k)), "hypercube {k}");
+        assert_eq!(diameter(&hypercube), k, "hypercube {k}");
+    }
+    for rows in 3..8 {
+        for columns in 3..8 {
+            let torus = build_torus(rows, columns).unwrap();
+            let ranks = i128::from(rows * columns);
+            assert_eq!(allgather(&torus), fraction(ranks - 1, 4), "torus {rows} x {columns}");
+            assert_eq!(diameter(&torus), rows / 2 + columns / 2, "torus {rows} x {columns}");
+        }
+    }
+}
+
+fn boxes(boxes: u32, ranks: u32, port_rate: u64, rails: u32) -> Topology {
+    let shape = BoxShape { boxes, ranks, port_rate, card_rate: 1, rails, abilities: PLAIN };
+    build_boxes(shape).unwrap()
+}
+
+#[test]
+fn boxes_are_bound_by_ports_or_by_network_cards() {
+    for port_rate in [1, 3, 9, 12] {
+        let ports = i128::from(port_rate);
+        assert_eq!(allgather(&boxes(1, 8, port_rate, 1)), fraction(7, ports));
+        for count in 2..7 {
+            // A GPU gets what its port and its card let in, or a box gets what its cards let in.
+            let n = i128::from(count);
+            let expected = if (8 * n - 1) > (n - 1) * (ports + 1) {
+                fraction(8 * n - 1, ports + 1)
+            } else {
+                fraction(n - 1, 1)
+            };
+            for rails in [1, 2, 8] {
+                let found = allgather(&boxes(count, 8, port_rate, rails));
+                assert_eq!(found, expected, "{count} boxes, {port_rate}, {rails} rails");
+            }
+        }
+    }
+}
+
+#[test]
+fn large_machines_have_the_bounds_of_the_literature() {
+    assert_eq!(allgather(&boxes(1, 8, 12, 1)), "7/12");
+    assert_eq!(allgather(&boxes(1, 8, 9, 1)), "7/9");
+    assert_eq!(allgather(&boxes(2, 8, 9, 1)), "3/2");
+    assert_eq!(allgather(&boxes(2, 8, 12, 2)), "15/13");
+    assert_eq!(allgather(&boxes(4, 8, 9, 1)), "31/10");
+    assert_eq!(allgather(&boxes(16, 8, 9, 1)), "15");
+    assert_eq!(allgather(&boxes(16, 8, 9, 8)), "15");
+    assert_eq!(allgather(&boxes(1, 72, 18, 1)), "71/18");
+    assert_eq!(allgather(&boxes(4, 72, 18, 1)), "287/19");
+    assert_eq!(allgather(&build_mi250(1, 50, 16).unwrap()), "7/150");
+    assert_eq!(allgather(&build_mi250(2, 50, 16).unwrap()), "15/166");
+    assert_eq!(allgather(&build_mi250(4, 50, 16).unwrap()), "3/16");
+    assert_eq!(allgather(&build_torus(8, 8).unwrap()), "63/4");
+    assert_eq!(allgather(&build_hypercube(7).unwrap()), "127/7");
+}
+
+/// Boxes of MI300X: links of rate 64 between the eight GPUs of a box, and network cards of rate 50.
+fn build_mi300x(boxes: u32) -> Topology {
+    let mut graph = RelativeGraph::new(8 * boxes);
+    let network = (boxes > 1).then(|| graph.add_switch(PLAIN));
+    for rank in 0..8 * boxes {
+        for other in rank + 1..8 * (rank / 8 + 1) {
+            graph.add_link(Vertex(rank), Vertex(other), 64);
+        }
+        if let Some(network) = network {
+            graph.add_link(Vertex(rank), network, 50);
+        }
+    }
+    graph.build().unwrap()
+}
+
+/// Boxes of NDv2 as TE-CCL models them: the links of a DGX-1 with rates of 50 and 100. What leaves a box comes from GPU
+/// 1, what enters goes to GPU 0, at a rate of 25; through a switch for more than two boxes.
+fn build_ndv2(boxes: u32) -> Topology {
+    let mut graph = RelativeGraph::new(8 * boxes);
+    let network = (boxes > 2).then(|| graph.add_switch(PLAIN));
+    let double = [[0, 1], [0, 4], [1, 3], [2, 3], [2, 6], [4, 5], [5, 7], [6, 7]];
+    let single = [[0, 2], [0, 3], [1, 2], [1, 5], [3, 7], [4, 6], [4, 7], [5, 6]];
+    for first in (0..8 * boxes).step_by(8) {
+        for [one, other] in double {
+            graph.add_link(Vertex(first + one), Vertex(first + other), 100);
+        }
+        for [one, other] in single {
+            graph.add_link(Vertex(first + one), Vertex(first + other), 50);
+        }
+        match network {
+            Some(network) => {
+                graph.add_edge(Vertex(first + 1), network, 25);
+                graph.add_edge(network, Vertex(first), 25);
+            }
+            None => graph.add_edge(Vertex(first + 1), Vertex((first + 8) % 16), 25),
+        }
+    }
+    graph.build().unwrap()
+}
+
+/// Two boxes of DGX-2 as TE-CCL models them: 16 GPUs on a switch, and a one-way link of rate 25 from each odd GPU to the
+/// even one before it in the other box.
+fn build_two_dgx2() -> Topology {
+    let mut graph = RelativeGraph::new(32);
+    for first in [0, 16] {
+        let switch = graph.add_switch(PLAIN);
+        for local in 0..16 {
+            graph.add_link(Vertex(first + local), switch, 250);
+        }
+        for local in (1..16).step_by(2) {
+            graph.add_edge(Vertex(first + local), Vertex(16 - first + local - 1), 25);
+        }
+    }
+    graph.build().unwrap()
+}
+
+#[test]
+fn machines_of_other_papers_have_their_bounds() {
+    assert_eq!(allgather(&build_mi300x(1)), "1/64");
+    assert_eq!(allgather(&build_mi300x(2)), "5/166");
+    assert_eq!(allgather(&build_mi300x(8)), "7/50");
+    assert_eq!(allgather(&build_ndv2(2)), "8/25");
+    assert_eq!(allgather(&build_ndv2(4)), "24/25");
+    assert_eq!(allgather(&build_two_dgx2()), "31/250");
+}
+
+#[test]
+fn faults_are_in_the_bound() {
+    let torus = build_torus(8, 8).unwrap();
+    let mut graph = RelativeGraph::new(64);
+    let ends = |one, other| [Vertex(one), Vertex(other)];
+    for edge in torus.edges() {
+        if ![ends(0, 1), ends(1, 0)].contains(&[edge.from, edge.to]) {
+            graph.add_edge(edge.from, edge.to, 1);
+        }
+    }
+    assert_eq!(allgather(&graph.build().unwrap()), "21");
+
+    // 16 boxes of H100, of which GPU 3 has a port of 6 instead of 9.
+    let whole = boxes(16, 8, 9, 1);
+    let mut graph = RelativeGraph::new(128);
+    for _ in whole.switches() {
+        graph.add_switch(PLAIN);
+    }
+    for (edge, weight) in whole.weighted_edges() {
+        let is_slow = edge.from == Vertex(3) || edge.to == Vertex(3);
+        graph.add_edge(edge.from, edge.to, if is_slow && weight == 9 { 6 } else { weight });
+    }
+    assert_eq!(allgather(&graph.build().unwrap()), "127/7");
+}
