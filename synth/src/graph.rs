@@ -2,6 +2,8 @@
 //!
 //! Ranks are the vertices from 0; switches follow them. A switch only forwards: it has no data of its own.
 
+pub mod text;
+
 use crate::dense::{DenseKey, DenseMap};
 use crate::rational::{ArithmeticError, Rational};
 use std::fmt;

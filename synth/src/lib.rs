@@ -14,4 +14,5 @@ mod dense;
 pub mod families;
 mod flow;
 pub mod graph;
+pub mod proof;
 pub mod rational;

@@ -1,0 +1,304 @@
+//! Proof files: what is written is accepted, and what was broken is refused.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
+
+use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
+use synth::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
+use synth::bound::steps::bound_steps;
+use synth::collective::CollectiveKind;
+use synth::families::{
+    BoxShape, build_boxes, build_dgx1, build_hub, build_line, build_mi250, build_ring,
+};
+use synth::graph::{SwitchAbilities, Topology, TopologyError, Vertex};
+use synth::proof::check::{MAX_CERTIFICATES, MAX_PROOF_LINES, check_proof};
+use synth::proof::write::{Certificate, write_proof};
+use synth::proof::{ProofError, ProofFlaw, ProvedClaim, ProvedQuantity};
+use synth::rational::Rational;
+
+fn collect_certificates(topology: &Topology) -> Vec<Certificate> {
+    let root = Vertex(topology.count_ranks() - 1);
+    let cuts = [
+        (CollectiveKind::AllGather, bound_allgather(topology)),
+        (CollectiveKind::ReduceScatter, bound_reduce_scatter(topology)),
+        (CollectiveKind::Broadcast(root), bound_broadcast(topology, root)),
+        (CollectiveKind::Reduce(root), bound_reduce(topology, root)),
+        (CollectiveKind::Scatter(root), bound_scatter(topology, root)),
+        (CollectiveKind::Gather(root), bound_gather(topology, root)),
+    ];
+    let mut certificates = Vec::new();
+    for (collective, bound) in cuts {
+        certificates.push(Certificate::Cut { collective, bound: bound.unwrap() });
+        let bound = bound_steps(topology, collective).unwrap();
+        certificates.push(Certificate::Steps { collective, bound });
+    }
+    for collective in [CollectiveKind::AllToAll, CollectiveKind::AllReduce] {
+        let bound = bound_steps(topology, collective).unwrap();
+        certificates.push(Certificate::Steps { collective, bound });
+    }
+    certificates
+}
+
+/// The claims that certificates make.
+fn expect_claims(certificates: &[Certificate]) -> Vec<ProvedClaim> {
+    let claim = |certificate: &Certificate| match certificate {
+        Certificate::Cut { collective, bound } => ProvedClaim {
+            collective: collective.to_string(),
+            quantity: ProvedQuantity::TimePerChunk,
+            value: bound.value,
+        },
+        Certificate::Steps { collective, bound } => ProvedClaim {
+            collective: collective.to_string(),
+            quantity: ProvedQuantity::Steps,
+            value: Rational::from_integer(u64::from(bound.steps)),
+        },
+    };
+    certificates.iter().map(claim).collect()
+}
+
+#[test]
+fn bounds_are_proved() {
+    let abilities = SwitchAbilities { multicast: true, reduce: false };
+    let shape = BoxShape { boxes: 3, ranks: 4, port_rate: 3, card_rate: 1, rails: 2, abilities };
+    let topologies =
+        [build_dgx1(), build_hub(8, abilities), build_boxes(shape), build_mi250(2, 50, 16)];
+    for topology in topologies.map(Result::unwrap) {
+        let certificates = collect_certificates(&topology);
+        let proof = check_proof(&write_proof(&topology, &certificates)).unwrap();
+        assert_eq!(proof.topology, topology);
+        assert_eq!(proof.claims, expect_claims(&certificates));
+    }
+}
+
+/// A ring of four ranks, with a certificate of each kind; the values are those of the closed forms.
+const RING: &str = "\
+ccl-proof 1
+rates relative
+ranks 4
+edge 0 1 1 0 memory port
+edge 0 3 1 0 memory port
+edge 1 0 1 0 memory port
+edge 1 2 1 0 memory port
+edge 2 1 1 0 memory port
+edge 2 3 1 0 memory port
+edge 3 0 1 0 memory port
+edge 3 2 1 0 memory port
+cut allgather 3 3/2 : 0 1 2
+cut broadcast(0) 2 1/2 : 0 1
+cut alltoall 2 2/1 : 0 1
+steps allgather 0 2 2 : 0 1 2 1
+steps gather(1) 3 1 2 : 1 2 1 0
+lp alltoall 2 : 1 1 1 1 1 1 1 1
+end 6
+";
+
+#[test]
+fn proofs_can_be_written_by_hand() {
+    let proof = check_proof(RING).unwrap();
+    assert_eq!(proof.topology, build_ring(4).unwrap());
+    let claims: Vec<String> = proof
+        .claims
+        .iter()
+        .map(|claim| format!("{} {:?} {}", claim.collective, claim.quantity, claim.value))
+        .collect();
+    assert_eq!(
+        claims,
+        [
+            "allgather TimePerChunk 3/2",
+            "broadcast(0) TimePerChunk 1/2",
+            "alltoall TimePerChunk 2",
+            "allgather Steps 2",
+            "gather(1) Steps 2",
+            "alltoall TimePerChunk 2",
+        ]
+    );
+}
+
+/// A text that is replaced, and how the file is refused then.
+struct Break {
+    old: &'static str,
+    new: &'static str,
+    line: usize,
+    flaw: ProofFlaw,
+}
+
+#[test]
+fn broken_cuts_are_refused() {
+    let wrong = |old, new, flaw| Break { old, new, line: 12, flaw };
+    let breaks = [
+        // The rank that should be outside is inside, all ranks are, or none is.
+        wrong("cut allgather 3 3/2", "cut allgather 2 3/2", ProofFlaw::WrongVertex),
+        wrong("3/2 : 0 1 2", "3/2 : 0 1 2 3", ProofFlaw::WrongVertex),
+        wrong("3/2 : 0 1 2", "3/2 :", ProofFlaw::WrongVertex),
+        // A vertex that is not there, as a side's and as the rank outside.
+        wrong("3/2 : 0 1 2", "3/2 : 0 1 2 4", ProofFlaw::WrongVertex),
+        wrong("cut allgather 3", "cut allgather 4", ProofFlaw::WrongVertex),
+        // Another side, and values that are too large or too small.
+        wrong("3/2 : 0 1 2", "3/2 : 0 1", ProofFlaw::WrongValue),
+        wrong("3 3/2", "3 1501/1000", ProofFlaw::WrongValue),
+        wrong("3 3/2", "3 1499/1000", ProofFlaw::WrongValue),
+        wrong("3 3/2", "3 -3/2", ProofFlaw::WrongValue),
+        // A root where there is none, and a collective that is not known.
+        wrong("cut allgather 3", "cut allgather(0) 3", ProofFlaw::Malformed),
+        wrong("cut allgather 3", "cut broadcast 3", ProofFlaw::Malformed),
+        wrong("cut allgather 3", "cut scan 3", ProofFlaw::Malformed),
+        wrong("cut allgather", "cuts allgather", ProofFlaw::Malformed),
+        wrong("3/2 : 0 1 2", "3/2 : 0 1 2x", ProofFlaw::Malformed),
+        wrong("3/2 : 0 1 2", "3/2 0 1 2", ProofFlaw::Malformed),
+        wrong("3/2 : 0 1 2", "3/0 : 0 1 2", ProofFlaw::Malformed),
+    ];
+    let root = |old, new, flaw| Break { old, new, line: 13, flaw };
+    let roots = [
+        // A root that is not on the side, and one that is no rank.
+        root("broadcast(0)", "broadcast(3)", ProofFlaw::WrongVertex),
+        root("broadcast(0)", "broadcast(4)", ProofFlaw::WrongVertex),
+        root("broadcast(0)", "broadcast(0", ProofFlaw::Malformed),
+        root("broadcast(0)", "broadcast", ProofFlaw::Malformed),
+        root("broadcast(0) 2 1/2", "scatter(0) 2 1/2", ProofFlaw::WrongValue),
+    ];
+    refuse_all(breaks.into_iter().chain(roots));
+}
+
+#[test]
+fn broken_steps_are_refused() {
+    let wrong = |old, new, flaw| Break { old, new, line: 15, flaw };
+    let breaks = [
+        // A distance or a number of steps that is off by one, in each way.
+        wrong("2 2 : 0 1 2 1", "2 2 : 1 1 2 1", ProofFlaw::WrongValue),
+        wrong("2 2 : 0 1 2 1", "2 2 : 0 0 2 1", ProofFlaw::WrongValue),
+        wrong("2 2 : 0 1 2 1", "2 2 : 0 1 3 1", ProofFlaw::WrongValue),
+        wrong("2 2 : 0 1 2 1", "2 3 : 0 1 3 1", ProofFlaw::WrongValue),
+        wrong("2 2 : 0 1 2 1", "2 3 : 0 1 2 1", ProofFlaw::WrongValue),
+        wrong("2 2 : 0 1 2 1", "2 2 : 0 1 1 1", ProofFlaw::WrongValue),
+        wrong("2 2 : 0 1 2 1", "2 5/2 : 0 1 2 1", ProofFlaw::WrongValue),
+        // Not as many distances as vertices.
+        wrong(": 0 1 2 1", ": 0 1 2", ProofFlaw::Malformed),
+        wrong(": 0 1 2 1", ": 0 1 2 1 1", ProofFlaw::Malformed),
+        wrong(": 0 1 2 1", ": 0 1 2 -1", ProofFlaw::Malformed),
+        // Ranks that are not there or need nothing from each other.
+        wrong("allgather 0 2 2", "allgather 0 4 2", ProofFlaw::WrongVertex),
+        wrong("allgather 0 2 2", "allgather 0 0 0", ProofFlaw::WrongVertex),
+        wrong("steps allgather", "steps broadcast(1)", ProofFlaw::WrongVertex),
+        wrong("steps allgather", "steps gather(0)", ProofFlaw::WrongVertex),
+        wrong("steps allgather 0", "steps allgather", ProofFlaw::Malformed),
+    ];
+    refuse_all(breaks);
+}
+
+#[test]
+fn broken_lengths_are_refused() {
+    let wrong = |old, new, flaw| Break { old, new, line: 17, flaw };
+    let breaks = [
+        wrong("lp alltoall 2", "lp alltoall 2001/1000", ProofFlaw::WrongValue),
+        // One length that is larger or negative.
+        wrong(": 1 1 1 1 1", ": 1 1001/1000 1 1 1", ProofFlaw::WrongValue),
+        wrong(": 1 1 1 1 1", ": 1 -1 1 1 1", ProofFlaw::WrongValue),
+        wrong("1 1 1 1 1 1 1 1", "0 0 0 0 0 0 0 0", ProofFlaw::WrongValue),
+        wrong(": 1 1", ": 1", ProofFlaw::Malformed),
+        wrong("lp alltoall", "lp allgather", ProofFlaw::Malformed),
+        wrong("lp alltoall", "lp alltoall(0)", ProofFlaw::Malformed),
+    ];
+    refuse_all(breaks);
+}
+
+#[test]
+fn broken_files_are_refused() {
+    let wrong = |old, new, line, flaw| Break { old, new, line, flaw };
+    let breaks = [
+        wrong("ccl-proof 1", "ccl-proof 2", 1, ProofFlaw::Malformed),
+        wrong("rates relative", "rates bits", 2, ProofFlaw::Malformed),
+        wrong("edge 0 1 1 0", "edge 0 1 x 0", 4, ProofFlaw::Malformed),
+        wrong("edge 3 2 1 0", "link 3 2 1 0", 11, ProofFlaw::Malformed),
+        wrong("end 6", "end 5", 18, ProofFlaw::Incomplete),
+        wrong("end 6\n", "end 6\ncut\n", 18, ProofFlaw::Incomplete),
+        wrong("end 6\n", "", 18, ProofFlaw::Incomplete),
+        wrong("cut broadcast(0) 2 1/2 : 0 1\n", "", 17, ProofFlaw::Incomplete),
+        wrong(
+            "edge 3 2 1 0 memory port",
+            "edge 3 4 1 0 memory port",
+            11,
+            ProofFlaw::Topology(TopologyError::VertexOutOfRange { edge: 7, vertex: Vertex(4) }),
+        ),
+        wrong(
+            "edge 3 2 1 0 memory port",
+            "edge 3 2 0 0 memory port",
+            11,
+            ProofFlaw::Topology(TopologyError::RateNotPositive { edge: 7 }),
+        ),
+    ];
+    refuse_all(breaks);
+    // However the file is cut off.
+    for length in 0..RING.len() - 1 {
+        assert!(check_proof(&RING[..length]).is_err(), "{length}");
+    }
+    assert!(check_proof(RING.trim_end()).is_ok());
+}
+
+#[test]
+fn numbers_that_overflow_are_refused() {
+    let large = i128::MAX.to_string();
+    let overflow = ProofFlaw::Arithmetic(synth::rational::ArithmeticError::Overflow);
+    let refuse = |old: &str, new: &str, line, flaw: &ProofFlaw| {
+        let broken = RING.replacen(old, new, 1);
+        assert_ne!(broken, RING);
+        let error = ProofError { line, flaw: flaw.clone() };
+        assert_eq!(check_proof(&broken), Err(error), "{new}");
+    };
+    refuse("3 3/2", &format!("3 {large}"), 12, &overflow);
+    refuse("3 3/2", &format!("3 {large}0"), 12, &ProofFlaw::Malformed);
+    refuse("lp alltoall 2", &format!("lp alltoall {large}"), 17, &overflow);
+    refuse(": 1 1 1 1 1", &format!(": {large} {large} 1 1 1"), 17, &overflow);
+    refuse(": 0 1 2 1", ": 0 1 4294967296 1", 15, &ProofFlaw::Malformed);
+    let rates = ProofFlaw::Topology(TopologyError::RatesOverflow { edge: 0 });
+    refuse("edge 0 1 1 0", &format!("edge 0 1 {large} 0"), 11, &rates);
+}
+
+#[test]
+fn long_files_are_refused_at_once() {
+    let line = "edge 0 1 1 0 memory port\n";
+    let error = |line, flaw| Err(ProofError { line, flaw });
+    let too_long = error(MAX_PROOF_LINES + 1, ProofFlaw::TooLong);
+    assert_eq!(check_proof(&format!("ccl-proof 1\n{}", line.repeat(1_000_000))), too_long);
+    let many = RING.replace(line, &line.repeat(300_000));
+    let edges = ProofFlaw::Topology(TopologyError::TooManyEdges);
+    assert_eq!(check_proof(&many), error(300_010, edges));
+
+    let (head, _) = RING.split_once("cut").unwrap();
+    let cuts = "cut allgather 3 3/2 : 0 1 2\n".repeat(MAX_CERTIFICATES + 1);
+    let file = |count: usize| {
+        let cuts = &cuts[..count * cuts.len() / (MAX_CERTIFICATES + 1)];
+        format!("{head}{cuts}end {count}\n")
+    };
+    assert!(check_proof(&file(MAX_CERTIFICATES)).is_ok());
+    assert_eq!(
+        check_proof(&file(MAX_CERTIFICATES + 1)),
+        error(12 + MAX_CERTIFICATES, ProofFlaw::TooLong)
+    );
+}
+
+#[test]
+fn proofs_of_another_machine_can_be_told() {
+    let line = build_line(4).unwrap();
+    let proof = check_proof(&write_proof(&line, &collect_certificates(&line))).unwrap();
+    assert_ne!(proof.topology, build_ring(4).unwrap());
+}
+
+#[test]
+fn the_checker_is_short_and_independent() {
+    let source = include_str!("../src/proof/check.rs");
+    assert!(source.lines().count() <= 200);
+    let imports: Vec<&str> = source.lines().filter(|line| line.starts_with("use ")).collect();
+    let allowed = ["super::{", "crate::graph::", "crate::rational::", "std::"];
+    for import in imports {
+        let path = import.trim_start_matches("use ");
+        assert!(allowed.iter().any(|allowed| path.starts_with(allowed)), "{import}");
+    }
+    assert_eq!(source.matches("crate::").count(), source.matches("use crate::").count() + 1);
+}
+
+fn refuse_all(breaks: impl IntoIterator<Item = Break>) {
+    for Break { old, new, line, flaw } in breaks {
+        let broken = RING.replacen(old, new, 1);
+        assert_ne!(broken, RING, "{old}");
+        assert_eq!(check_proof(&broken), Err(ProofError { line, flaw }), "{old} to {new}");
+    }
+}
