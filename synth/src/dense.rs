@@ -48,6 +48,16 @@ impl<K: DenseKey, T> DenseMap<K, T> {
     pub(crate) fn as_slice(&self) -> &[T] {
         &self.values
     }
+
+    /// The values, in the order of the keys.
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+
+    /// The values, in the order of the keys.
+    pub(crate) fn into_values(self) -> Vec<T> {
+        self.values
+    }
 }
 
 impl<K, T> From<Vec<T>> for DenseMap<K, T> {

@@ -16,3 +16,4 @@ mod flow;
 pub mod graph;
 pub mod proof;
 pub mod rational;
+mod simplex;

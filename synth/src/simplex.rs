@@ -1,0 +1,353 @@
+//! Linear programs whose rows become known one after another: the dual simplex method (Lemke, "The dual method of solving
+//! the linear programming problem", 1954) on a dictionary (Chvátal, "Linear Programming", chapter 2).
+//!
+//! A program is: minimize `costs * x`, where `x >= 0` and `row * x >= bound` for each row. No cost is negative, so that
+//! `x = 0` is optimal as long as there are no rows; each further row is repaired from the optimum before it.
+//!
+//! The numbers are floating-point ones, and nothing relies on them: a bound that is found here is rounded to integers and
+//! computed again from these, exactly.
+
+use crate::dense::{DenseKey, DenseMap};
+
+/// What is smaller is zero.
+const TOLERANCE: f64 = 1e-9;
+
+/// A variable of the program, in the order of the costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Unknown(pub(crate) u32);
+
+impl DenseKey for Unknown {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A row of the program, in the order in which they were added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RowId(pub(crate) u32);
+
+/// A variable times a number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinearTerm {
+    pub(crate) unknown: Unknown,
+    pub(crate) factor: f64,
+}
+
+/// Whether [`LinearProgram::optimize`] reached its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LinearOutcome {
+    /// The solution is the least one.
+    Optimal,
+    /// No `x` satisfies all rows.
+    Infeasible,
+    /// So many pivots were not enough.
+    OutOfPivots,
+}
+
+/// A variable of the dictionary: one of the program, or by how much a row exceeds its bound. Both are at least zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum DictionaryVariable {
+    Unknown(Unknown),
+    Surplus(RowId),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Column(u32);
+
+impl DenseKey for Column {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct BasicRow(u32);
+
+impl DenseKey for BasicRow {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// `variable = constant + factors * columns`.
+#[derive(Clone, Debug)]
+struct Equation {
+    variable: DictionaryVariable,
+    constant: f64,
+    factors: DenseMap<Column, f64>,
+}
+
+/// Where a variable stands.
+#[derive(Clone, Copy, Debug)]
+enum Standing {
+    Column(Column),
+    Row(BasicRow),
+}
+
+/// A program, and the dictionary of its best solution so far, in which the variables of the columns are zero.
+#[derive(Clone, Debug)]
+pub(crate) struct LinearProgram {
+    columns: DenseMap<Column, DictionaryVariable>,
+    /// By how much the objective grows with the variable of each column; not negative.
+    costs: DenseMap<Column, f64>,
+    objective: f64,
+    rows: DenseMap<BasicRow, Equation>,
+    standings: DenseMap<Unknown, Standing>,
+    row_count: u32,
+}
+
+impl LinearProgram {
+    /// A program without rows. No cost is negative.
+    pub(crate) fn new(costs: Vec<f64>) -> LinearProgram {
+        let unknowns = 0..costs.len() as u32;
+        let columns = unknowns.clone().map(|index| DictionaryVariable::Unknown(Unknown(index)));
+        let standings = unknowns.map(|index| Standing::Column(Column(index)));
+        LinearProgram {
+            columns: columns.collect::<Vec<_>>().into(),
+            standings: standings.collect::<Vec<_>>().into(),
+            costs: costs.into(),
+            objective: 0.0,
+            rows: Vec::new().into(),
+            row_count: 0,
+        }
+    }
+
+    /// The value of a variable in the solution.
+    pub(crate) fn value(&self, unknown: Unknown) -> f64 {
+        match self.standings[unknown] {
+            Standing::Column(_) => 0.0,
+            Standing::Row(row) => self.rows[row].constant.max(0.0),
+        }
+    }
+
+    /// What the solution costs.
+    pub(crate) fn objective(&self) -> f64 {
+        self.objective
+    }
+
+    /// Requires that the terms sum up to at least a bound. The next [`LinearProgram::optimize`] sees to it.
+    pub(crate) fn add_row(&mut self, terms: &[LinearTerm], bound: f64) -> RowId {
+        let id = RowId(self.row_count);
+        self.row_count += 1;
+        let mut constant = -bound;
+        let mut factors = DenseMap::filled(self.columns.len(), 0.0);
+        for term in terms {
+            match self.standings[term.unknown] {
+                Standing::Column(column) => factors[column] += term.factor,
+                Standing::Row(row) => {
+                    let equation = &self.rows[row];
+                    constant += term.factor * equation.constant;
+                    add_multiple(&mut factors, &equation.factors, term.factor);
+                }
+            }
+        }
+        self.rows.push(Equation { variable: DictionaryVariable::Surplus(id), constant, factors });
+        id
+    }
+
+    /// Changes the solution to the best one that satisfies all rows, with at most so many pivots.
+    pub(crate) fn optimize(&mut self, pivots: usize) -> LinearOutcome {
+        for _ in 0..pivots {
+            let Some(row) = self.find_most_violated() else { return LinearOutcome::Optimal };
+            let Some(column) = self.find_cheapest(row) else { return LinearOutcome::Infeasible };
+            self.pivot(row, column);
+        }
+        LinearOutcome::OutOfPivots
+    }
+
+    /// The variable that is most below zero; of several the first.
+    fn find_most_violated(&self) -> Option<BasicRow> {
+        let mut worst = None;
+        let mut least = -TOLERANCE;
+        for (index, equation) in (0..).zip(self.rows.as_slice()) {
+            if equation.constant < least {
+                least = equation.constant;
+                worst = Some(BasicRow(index));
+            }
+        }
+        worst
+    }
+
+    /// The column that repairs a row at the least cost per unit, so that no cost becomes negative. Of several the one with
+    /// the largest factor, for the sake of precision.
+    fn find_cheapest(&self, row: BasicRow) -> Option<Column> {
+        let factors = self.rows[row].factors.as_slice();
+        let mut best: Option<(Column, f64, f64)> = None;
+        for (index, (&factor, &cost)) in (0..).zip(factors.iter().zip(self.costs.as_slice())) {
+            if factor <= TOLERANCE {
+                continue;
+            }
+            let ratio = cost.max(0.0) / factor;
+            let is_better = best.is_none_or(|(_, least, largest)| {
+                ratio < least - TOLERANCE || (ratio < least + TOLERANCE && factor > largest)
+            });
+            if is_better {
+                best = Some((Column(index), ratio, factor));
+            }
+        }
+        best.map(|(column, ..)| column)
+    }
+
+    /// Exchanges the variable of a row with that of a column.
+    fn pivot(&mut self, row: BasicRow, column: Column) {
+        let factor = self.rows[row].factors[column];
+        let leaving = self.rows[row].variable;
+        let entering = self.columns[column];
+        // Solved for the variable of the column.
+        let equation = &mut self.rows[row];
+        equation.variable = entering;
+        equation.constant /= -factor;
+        equation.factors.as_mut_slice().iter_mut().for_each(|other| *other /= -factor);
+        equation.factors[column] = 1.0 / factor;
+        self.columns[column] = leaving;
+        self.set_standing(entering, Standing::Row(row));
+        self.set_standing(leaving, Standing::Column(column));
+
+        let solved = self.rows[row].clone();
+        for (index, equation) in (0..).zip(self.rows.as_mut_slice()) {
+            let multiple = equation.factors[column];
+            if BasicRow(index) == row || multiple == 0.0 {
+                continue;
+            }
+            equation.factors[column] = 0.0;
+            equation.constant += multiple * solved.constant;
+            add_multiple(&mut equation.factors, &solved.factors, multiple);
+        }
+        let multiple = self.costs[column];
+        self.costs[column] = 0.0;
+        self.objective += multiple * solved.constant;
+        add_multiple(&mut self.costs, &solved.factors, multiple);
+    }
+
+    fn set_standing(&mut self, variable: DictionaryVariable, standing: Standing) {
+        if let DictionaryVariable::Unknown(unknown) = variable {
+            self.standings[unknown] = standing;
+        }
+    }
+
+    /// Forgets the rows that are satisfied with something left over. The solution stays the best one, but may violate
+    /// them after other rows are added: whoever does so looks again, and adds them again.
+    pub(crate) fn drop_slack_rows(&mut self) {
+        let rows = std::mem::replace(&mut self.rows, Vec::new().into());
+        let is_needed = |equation: &Equation| match equation.variable {
+            DictionaryVariable::Unknown(_) => true,
+            DictionaryVariable::Surplus(_) => equation.constant <= TOLERANCE,
+        };
+        for equation in rows.into_values().into_iter().filter(is_needed) {
+            let row = BasicRow(self.rows.len() as u32);
+            self.set_standing(equation.variable, Standing::Row(row));
+            self.rows.push(equation);
+        }
+    }
+}
+
+fn add_multiple(sum: &mut DenseMap<Column, f64>, summand: &DenseMap<Column, f64>, multiple: f64) {
+    for (sum, summand) in sum.as_mut_slice().iter_mut().zip(summand.as_slice()) {
+        *sum += multiple * summand;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LinearOutcome, LinearProgram, LinearTerm, Unknown};
+
+    fn terms(factors: &[f64]) -> Vec<LinearTerm> {
+        let term =
+            |(index, factor): (u32, &f64)| LinearTerm { unknown: Unknown(index), factor: *factor };
+        (0..).zip(factors).map(term).collect()
+    }
+
+    #[test]
+    fn a_small_program_has_its_solution() {
+        // Chvátal's example of a diet: two foods, and three nutrients of which enough is needed.
+        let mut program = LinearProgram::new(vec![3.0, 2.0]);
+        program.add_row(&terms(&[1.0, 1.0]), 4.0);
+        assert_eq!(program.optimize(100), LinearOutcome::Optimal);
+        assert!((program.objective() - 8.0).abs() < 1e-12);
+        program.add_row(&terms(&[3.0, 1.0]), 6.0);
+        program.add_row(&terms(&[1.0, 0.0]), 2.0);
+        assert_eq!(program.optimize(100), LinearOutcome::Optimal);
+        assert!((program.objective() - 10.0).abs() < 1e-12);
+        assert!((program.value(Unknown(0)) - 2.0).abs() < 1e-12);
+        assert!((program.value(Unknown(1)) - 2.0).abs() < 1e-12);
+        program.drop_slack_rows();
+        // At most one of the second: the first must grow.
+        program.add_row(&terms(&[0.0, -1.0]), -1.0);
+        assert_eq!(program.optimize(100), LinearOutcome::Optimal);
+        assert!((program.objective() - 11.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn programs_without_solution_and_short_budgets_are_told() {
+        let mut program = LinearProgram::new(vec![1.0]);
+        program.add_row(&terms(&[1.0]), 2.0);
+        assert_eq!(program.optimize(0), LinearOutcome::OutOfPivots);
+        program.add_row(&terms(&[-1.0]), -1.0);
+        assert_eq!(program.optimize(100), LinearOutcome::Infeasible);
+    }
+
+    /// The least cost over all corners: the points where two of the rows and axes meet.
+    fn search_corners(costs: [f64; 2], rows: &[([f64; 2], f64)]) -> Option<f64> {
+        let mut lines = rows.to_vec();
+        lines.extend([([1.0, 0.0], 0.0), ([0.0, 1.0], 0.0)]);
+        let mut best: Option<f64> = None;
+        for (index, (first, a)) in lines.iter().enumerate() {
+            for (second, b) in &lines[index + 1..] {
+                let determinant = first[0] * second[1] - first[1] * second[0];
+                if determinant == 0.0 {
+                    continue;
+                }
+                let x = (a * second[1] - b * first[1]) / determinant;
+                let y = (b * first[0] - a * second[0]) / determinant;
+                let holds =
+                    |(row, bound): &([f64; 2], f64)| row[0] * x + row[1] * y >= bound - 1e-9;
+                if lines.iter().all(holds) {
+                    let cost = costs[0] * x + costs[1] * y;
+                    best = Some(best.map_or(cost, |best: f64| best.min(cost)));
+                }
+            }
+        }
+        best
+    }
+
+    /// Adds the rows that are violated, until none is.
+    fn add_until_satisfied(program: &mut LinearProgram, rows: &[([f64; 2], f64)]) -> LinearOutcome {
+        loop {
+            let [x, y] = [0, 1].map(|index| program.value(Unknown(index)));
+            let is_violated =
+                |(row, bound): &&([f64; 2], f64)| row[0] * x + row[1] * y < bound - 1e-7;
+            let violated: Vec<_> = rows.iter().filter(is_violated).collect();
+            for (row, bound) in &violated {
+                program.add_row(&terms(row), *bound);
+            }
+            let outcome = program.optimize(1000);
+            if violated.is_empty() || outcome != LinearOutcome::Optimal {
+                return outcome;
+            }
+        }
+    }
+
+    #[test]
+    fn solutions_are_the_best_corners() {
+        let mut random = fastrand::Rng::with_seed(5);
+        let mut feasible = 0;
+        for _ in 0..2000 {
+            let costs = [random.u32(0..9).into(), random.u32(0..9).into()];
+            let mut program = LinearProgram::new(costs.to_vec());
+            let mut rows = Vec::new();
+            for _ in 0..random.usize(1..6) {
+                let mut factor = || f64::from(random.i32(-6..7));
+                let (row, bound) = ([factor(), factor()], factor());
+                rows.push((row, bound));
+                let outcome = add_until_satisfied(&mut program, &rows);
+                let expected = search_corners(costs, &rows);
+                assert_eq!(outcome == LinearOutcome::Optimal, expected.is_some(), "{rows:?}");
+                let Some(expected) = expected else { break };
+                feasible += 1;
+                assert!((program.objective() - expected).abs() < 1e-6, "{costs:?} {rows:?}");
+                program.drop_slack_rows();
+            }
+        }
+        assert!(feasible > 2000);
+    }
+}
