@@ -1,6 +1,8 @@
 //! Exact lower bounds for collectives, each with a witness that shows it.
 
+pub mod alltoall;
 pub mod cut;
+mod paths;
 pub mod rooted;
 pub mod steps;
 

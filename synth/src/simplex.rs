@@ -40,8 +40,8 @@ pub(crate) enum LinearOutcome {
     Optimal,
     /// No `x` satisfies all rows.
     Infeasible,
-    /// So many pivots were not enough.
-    OutOfPivots,
+    /// So much work was not enough.
+    OutOfWork,
 }
 
 /// A variable of the dictionary: one of the program, or by how much a row exceeds its bound. Both are at least zero.
@@ -94,6 +94,8 @@ pub(crate) struct LinearProgram {
     rows: DenseMap<BasicRow, Equation>,
     standings: DenseMap<Unknown, Standing>,
     row_count: u32,
+    /// How many numbers all pivots so far changed.
+    work: usize,
 }
 
 impl LinearProgram {
@@ -109,6 +111,7 @@ impl LinearProgram {
             objective: 0.0,
             rows: Vec::new().into(),
             row_count: 0,
+            work: 0,
         }
     }
 
@@ -145,14 +148,18 @@ impl LinearProgram {
         id
     }
 
-    /// Changes the solution to the best one that satisfies all rows, with at most so many pivots.
-    pub(crate) fn optimize(&mut self, pivots: usize) -> LinearOutcome {
-        for _ in 0..pivots {
-            let Some(row) = self.find_most_violated() else { return LinearOutcome::Optimal };
+    /// Changes the solution to the best one that satisfies all rows, as long as all pivots of this program together change
+    /// at most so many numbers.
+    pub(crate) fn optimize(&mut self, max_work: usize) -> LinearOutcome {
+        while let Some(row) = self.find_most_violated() {
             let Some(column) = self.find_cheapest(row) else { return LinearOutcome::Infeasible };
+            self.work += self.rows.len() * self.columns.len();
+            if self.work > max_work {
+                return LinearOutcome::OutOfWork;
+            }
             self.pivot(row, column);
         }
-        LinearOutcome::OutOfPivots
+        LinearOutcome::Optimal
     }
 
     /// The variable that is most below zero; of several the first.
@@ -262,18 +269,18 @@ mod tests {
         // Chvátal's example of a diet: two foods, and three nutrients of which enough is needed.
         let mut program = LinearProgram::new(vec![3.0, 2.0]);
         program.add_row(&terms(&[1.0, 1.0]), 4.0);
-        assert_eq!(program.optimize(100), LinearOutcome::Optimal);
+        assert_eq!(program.optimize(1000), LinearOutcome::Optimal);
         assert!((program.objective() - 8.0).abs() < 1e-12);
         program.add_row(&terms(&[3.0, 1.0]), 6.0);
         program.add_row(&terms(&[1.0, 0.0]), 2.0);
-        assert_eq!(program.optimize(100), LinearOutcome::Optimal);
+        assert_eq!(program.optimize(1000), LinearOutcome::Optimal);
         assert!((program.objective() - 10.0).abs() < 1e-12);
         assert!((program.value(Unknown(0)) - 2.0).abs() < 1e-12);
         assert!((program.value(Unknown(1)) - 2.0).abs() < 1e-12);
         program.drop_slack_rows();
         // At most one of the second: the first must grow.
         program.add_row(&terms(&[0.0, -1.0]), -1.0);
-        assert_eq!(program.optimize(100), LinearOutcome::Optimal);
+        assert_eq!(program.optimize(1000), LinearOutcome::Optimal);
         assert!((program.objective() - 11.0).abs() < 1e-12);
     }
 
@@ -281,9 +288,9 @@ mod tests {
     fn programs_without_solution_and_short_budgets_are_told() {
         let mut program = LinearProgram::new(vec![1.0]);
         program.add_row(&terms(&[1.0]), 2.0);
-        assert_eq!(program.optimize(0), LinearOutcome::OutOfPivots);
+        assert_eq!(program.optimize(0), LinearOutcome::OutOfWork);
         program.add_row(&terms(&[-1.0]), -1.0);
-        assert_eq!(program.optimize(100), LinearOutcome::Infeasible);
+        assert_eq!(program.optimize(1000), LinearOutcome::Infeasible);
     }
 
     /// The least cost over all corners: the points where two of the rows and axes meet.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+use synth::bound::alltoall::bound_alltoall;
 use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
 use synth::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
 use synth::bound::steps::bound_steps;
@@ -24,31 +25,33 @@ struct Row {
     allgather: &'static str,
     broadcast: &'static str,
     scatter: &'static str,
+    alltoall: &'static str,
 }
 
 fn rows() -> Vec<Row> {
-    let row = |name, topology: Result<Topology, _>, diameter, fractions: [&'static str; 3]| {
-        let [allgather, broadcast, scatter] = fractions;
-        Row { name, topology: topology.unwrap(), diameter, allgather, broadcast, scatter }
+    let row = |name, topology: Result<Topology, _>, diameter, fractions: [&'static str; 4]| {
+        let [allgather, broadcast, scatter, alltoall] = fractions;
+        let topology = topology.unwrap();
+        Row { name, topology, diameter, allgather, broadcast, scatter, alltoall }
     };
     vec![
-        row("dgx1", build_dgx1(), 2, ["7/6", "1/6", "7/6"]),
-        row("ring 4", build_ring(4), 2, ["3/2", "1/2", "3/2"]),
-        row("ring 8", build_ring(8), 4, ["7/2", "1/2", "7/2"]),
-        row("line 8", build_line(8), 7, ["7", "1", "7"]),
-        row("full 8", build_full(8, 1), 1, ["1", "1/7", "1"]),
-        row("hypercube 3", build_hypercube(3), 3, ["7/3", "1/3", "7/3"]),
-        row("hypercube 4", build_hypercube(4), 4, ["15/4", "1/4", "15/4"]),
-        row("torus 4x4", build_torus(4, 4), 4, ["15/4", "1/4", "15/4"]),
-        row("amd4", build_amd4(), 2, ["3/2", "1/2", "3/2"]),
-        row("amd8", build_amd8(), 1, ["7/38", "1/38", "7/38"]),
-        row("mi250", build_mi250(1, 1, 1), 5, ["7/3", "1/6", "7/3"]),
-        row("hub 8", build_hub(8, PLAIN), 1, ["7", "1", "7"]),
-        row("hub 16", build_hub(16, PLAIN), 1, ["15", "1", "15"]),
-        // A cut between the cliques lets the buffer over the bridge, and four chunks.
-        row("two cliques", build_two_cliques(4, 4), 3, ["4", "1", "4"]),
-        // Each leaf has one link.
-        row("star 8", build_star(8), 2, ["7", "1", "1"]),
+        row("dgx1", build_dgx1(), 2, ["7/6", "1/6", "7/6", "8/3"]),
+        row("ring 4", build_ring(4), 2, ["3/2", "1/2", "3/2", "2"]),
+        row("ring 8", build_ring(8), 4, ["7/2", "1/2", "7/2", "8"]),
+        row("line 8", build_line(8), 7, ["7", "1", "7", "16"]),
+        row("full 8", build_full(8, 1), 1, ["1", "1/7", "1", "1"]),
+        row("hypercube 3", build_hypercube(3), 3, ["7/3", "1/3", "7/3", "4"]),
+        row("hypercube 4", build_hypercube(4), 4, ["15/4", "1/4", "15/4", "8"]),
+        row("torus 4x4", build_torus(4, 4), 4, ["15/4", "1/4", "15/4", "8"]),
+        row("amd4", build_amd4(), 2, ["3/2", "1/2", "3/2", "2"]),
+        row("amd8", build_amd8(), 1, ["7/38", "1/38", "7/38", "1/5"]),
+        row("mi250", build_mi250(1, 1, 1), 5, ["7/3", "1/6", "7/3", "32/3"]),
+        row("hub 8", build_hub(8, PLAIN), 1, ["7", "1", "7", "7"]),
+        row("hub 16", build_hub(16, PLAIN), 1, ["15", "1", "15", "15"]),
+        // The bridge carries the buffer, the chunks of four ranks, or a chunk for each of 16 pairs.
+        row("two cliques", build_two_cliques(4, 4), 3, ["4", "1", "4", "16"]),
+        // Each leaf has one link, for seven chunks each way.
+        row("star 8", build_star(8), 2, ["7", "1", "1", "7"]),
     ]
 }
 
@@ -67,9 +70,17 @@ fn known_machines_have_their_bounds() {
             bound_reduce(topology, root).unwrap().value,
             bound_scatter(topology, root).unwrap().value,
             bound_gather(topology, root).unwrap().value,
+            bound_alltoall(topology).unwrap().value,
         ];
-        let expected =
-            [row.allgather, row.allgather, row.broadcast, row.broadcast, row.scatter, row.scatter];
+        let expected = [
+            row.allgather,
+            row.allgather,
+            row.broadcast,
+            row.broadcast,
+            row.scatter,
+            row.scatter,
+            row.alltoall,
+        ];
         assert_eq!(values.map(|value| value.to_string()), expected, "{name}");
     }
 }
@@ -84,6 +95,10 @@ fn fraction(numerator: i128, denominator: i128) -> String {
     synth::rational::Rational::new(numerator, denominator).unwrap().to_string()
 }
 
+fn alltoall(topology: &Topology) -> String {
+    bound_alltoall(topology).unwrap().value.to_string()
+}
+
 fn diameter(topology: &Topology) -> u32 {
     bound_steps(topology, CollectiveKind::AllGather).unwrap().steps
 }
@@ -96,17 +111,24 @@ fn regular_graphs_follow_their_closed_forms() {
         let degree = if n > 2 { 2 } else { 1 };
         assert_eq!(allgather(&ring), fraction(ranks - 1, degree), "ring {n}");
         assert_eq!(diameter(&ring), n / 2, "ring {n}");
+        if n > 2 && n % 2 == 0 {
+            assert_eq!(alltoall(&ring), fraction(ranks * ranks, 8), "ring {n}");
+        }
         let line = build_line(n).unwrap();
         assert_eq!(allgather(&line), fraction(ranks - 1, 1), "line {n}");
         assert_eq!(diameter(&line), n - 1, "line {n}");
+        // The middle link separates the most pairs.
+        assert_eq!(alltoall(&line), fraction(ranks / 2 * (ranks - ranks / 2), 1), "line {n}");
         let full = build_full(n, 1).unwrap();
         assert_eq!(allgather(&full), "1", "full {n}");
         assert_eq!(diameter(&full), 1, "full {n}");
+        assert_eq!(alltoall(&full), "1", "full {n}");
     }
     for k in 1..8 {
         let hypercube = build_hypercube(k).unwrap();
         assert_eq!(allgather(&hypercube), fraction((1 << k) - 1, i128::from(k)), "hypercube {k}");
         assert_eq!(diameter(&hypercube), k, "hypercube {k}");
+        assert_eq!(alltoall(&hypercube), fraction(1 << (k - 1), 1), "hypercube {k}");
     }
     for rows in 3..8 {
         for columns in 3..8 {
@@ -142,6 +164,17 @@ fn boxes_are_bound_by_ports_or_by_network_cards() {
             }
         }
     }
+}
+
+#[test]
+fn boxes_exchange_through_their_network_cards() {
+    for count in [2, 4, 16] {
+        // Each card sends what its GPU has for the other boxes.
+        let expected = fraction(8 * (i128::from(count) - 1), 1);
+        assert_eq!(alltoall(&boxes(count, 8, 9, 1)), expected, "{count} boxes");
+    }
+    // A port of the same rate has less to do: seven chunks.
+    assert_eq!(alltoall(&boxes(2, 8, 1, 1)), "8");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+use synth::bound::alltoall::bound_alltoall;
 use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
 use synth::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
 use synth::bound::steps::bound_steps;
@@ -35,6 +36,7 @@ fn collect_certificates(topology: &Topology) -> Vec<Certificate> {
         let bound = bound_steps(topology, collective).unwrap();
         certificates.push(Certificate::Steps { collective, bound });
     }
+    certificates.push(Certificate::Lengths { bound: bound_alltoall(topology).unwrap() });
     certificates
 }
 
@@ -43,6 +45,11 @@ fn expect_claims(certificates: &[Certificate]) -> Vec<ProvedClaim> {
     let claim = |certificate: &Certificate| match certificate {
         Certificate::Cut { collective, bound } => ProvedClaim {
             collective: collective.to_string(),
+            quantity: ProvedQuantity::TimePerChunk,
+            value: bound.value,
+        },
+        Certificate::Lengths { bound } => ProvedClaim {
+            collective: "alltoall".to_owned(),
             quantity: ProvedQuantity::TimePerChunk,
             value: bound.value,
         },

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
 use std::time::Instant;
+use synth::bound::alltoall::bound_alltoall;
 use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
 use synth::bound::rooted::{bound_broadcast, bound_scatter};
 use synth::bound::steps::bound_steps;
@@ -45,6 +46,7 @@ fn large_machines() {
         measure("allgather", || bound_allgather(&topology).unwrap());
         measure("reduce_scatter", || bound_reduce_scatter(&topology).unwrap());
         measure("broadcast", || bound_broadcast(&topology, Vertex(0)).unwrap());
+        measure("alltoall", || bound_alltoall(&topology).unwrap());
         measure("scatter", || bound_scatter(&topology, Vertex(0)).unwrap());
     }
 }

@@ -1,6 +1,7 @@
 //! Writes certificates of bounds as text.
 
 use crate::bound::CutBound;
+use crate::bound::alltoall::LengthBound;
 use crate::bound::steps::StepBound;
 use crate::collective::CollectiveKind;
 use crate::graph::Topology;
@@ -24,6 +25,11 @@ pub enum Certificate {
         /// The bound.
         bound: StepBound,
     },
+    /// A bound on the time per chunk of an AllToAll, by lengths of edges.
+    Lengths {
+        /// The bound.
+        bound: LengthBound,
+    },
 }
 
 /// The proof file of certificates that hold on a topology. The format is that of [`crate::proof`].
@@ -38,6 +44,10 @@ fn write_certificate(certificate: &Certificate) -> String {
         Certificate::Cut { collective, bound } => {
             let CutBound { value, side, outside } = bound;
             format!("cut {collective} {outside} {value} :{}\n", join_numbers(side))
+        }
+        Certificate::Lengths { bound } => {
+            let collective = CollectiveKind::AllToAll;
+            format!("lp {collective} {} :{}\n", bound.value, join_numbers(&bound.lengths))
         }
         Certificate::Steps { collective, bound } => {
             let StepBound { steps, from, to, distances } = bound;

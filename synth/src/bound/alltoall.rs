@@ -1,0 +1,298 @@
+//! The bandwidth bound of AllToAll: the largest concurrent flow (Shahrokhi and Matula, "The maximum concurrent flow
+//! problem", 1990).
+//!
+//! If each edge has a length, the chunk from one rank to another one uses at least the distance between them, and an edge
+//! of rate `b` offers `b` times its length in each round. So the sum of all distances, divided by the sum of lengths times
+//! rates, is a bound for any lengths; linear programming's duality says that the best lengths attain the optimum.
+//!
+//! The best lengths minimize `sum of rate * length` where every routing of every rank's chunks uses at least its share
+//! `z`, and the shares sum up to 1. Routings become rows one after another: those that are shortest under the best lengths
+//! so far. Then the lengths are rounded to integers, and the bound is computed from these, exactly. So it is always valid;
+//! it is the optimum if the rounding met the exact lengths and the budget sufficed.
+
+use super::paths::{EdgeIndex, EdgeLists, UNREACHED};
+use super::{BoundError, all_vertices, check_rank_count};
+use crate::dense::DenseMap;
+use crate::graph::{Topology, Vertex};
+use crate::rational::Rational;
+use crate::simplex::{LinearOutcome, LinearProgram, LinearTerm, Unknown};
+
+/// How often routings are searched for. The machines of the literature need less than 30 rounds; beyond the limit the
+/// best lengths so far are used, and the bound may be below the optimum.
+const MAX_ROUNDS: usize = 300;
+
+/// How many numbers of the dictionary the pivots may change in all, which takes about a second. Beyond it the best
+/// lengths so far are used, and the bound may be below the optimum.
+const MAX_PIVOT_WORK: usize = 1 << 30;
+
+/// How many numbers the first rows of the dictionary may have, which take some 16 MiB: one for each rank and each edge
+/// or rank. For larger machines there is no program: the bound is the larger one of those that the
+/// inverse rates and the fullest edges show.
+const MAX_FIRST_ROWS: usize = 1 << 21;
+
+/// Lengths are searched to this relative precision.
+const PRECISION: f64 = 1e-9;
+
+/// The length that is added to each edge while routings are searched for, so that edges of length 0 form no circles, and
+/// paths of few edges are preferred.
+const STEP_LENGTH: u64 = 1 << 8;
+
+/// By how much the lengths of two paths may differ that are both used. It is less than [`STEP_LENGTH`], and more than the
+/// errors of rounding on a path.
+const TIE_LENGTH: u64 = 1 << 7;
+
+/// The largest length, while routings are searched for. With at most 2^18 edges, sums fit.
+const LARGEST_LENGTH: f64 = (1_u64 << 32) as f64;
+
+/// The largest denominator with which fractions of the largest length are tried: the least number that all up to 10
+/// divide, and in prototypes enough for every known machine.
+const MAX_DENOMINATOR: u32 = 2520;
+
+/// A bound on the time per chunk, and the lengths that show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LengthBound {
+    /// The bound, in rounds per chunk, or in seconds per byte.
+    pub value: Rational,
+    /// The length of each of the topology's edges.
+    pub lengths: Vec<u64>,
+}
+
+/// The bound of an AllToAll, in which each rank has a chunk for each other one.
+///
+/// # Errors
+/// [`BoundError::Unreachable`] if the collective is impossible, [`BoundError::SingleRank`], and
+/// [`BoundError::Arithmetic`].
+pub fn bound_alltoall(topology: &Topology) -> Result<LengthBound, BoundError> {
+    check_rank_count(topology)?;
+    let lists = EdgeLists::new(topology);
+    let mut best: Option<LengthBound> = None;
+    for lengths in round_lengths(&find_lengths(topology, &lists)) {
+        let bound = measure_lengths(topology, &lists, &lengths)?;
+        if best.as_ref().is_none_or(|best| best.value < bound.value) {
+            best = Some(bound);
+        }
+    }
+    best.ok_or(BoundError::SingleRank)
+}
+
+/// The bound that lengths show.
+fn measure_lengths(
+    topology: &Topology,
+    lists: &EdgeLists,
+    lengths: &DenseMap<EdgeIndex, u64>,
+) -> Result<LengthBound, BoundError> {
+    let mut paths: i128 = 0;
+    for from in topology.ranks() {
+        let distances = lists.measure_distances(from, lengths);
+        for to in topology.ranks() {
+            if distances[to] == UNREACHED {
+                return Err(BoundError::Unreachable { from, to });
+            }
+            paths += i128::from(distances[to]);
+        }
+    }
+    let edges = topology.weighted_edges().zip(lengths.as_slice());
+    let offers = edges.map(|((_, weight), length)| i128::from(weight) * i128::from(*length));
+    let value = Rational::new(paths, offers.sum())?.checked_div(topology.quantum())?;
+    Ok(LengthBound { value, lengths: lengths.as_slice().to_vec() })
+}
+
+/// Integers in the ratios of given lengths, in two ways: exact ones if all are simple fractions of the largest one, and
+/// fine ones.
+fn round_lengths(lengths: &DenseMap<EdgeIndex, f64>) -> Vec<DenseMap<EdgeIndex, u64>> {
+    let largest = lengths.as_slice().iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let multiples =
+        |factor: f64| lengths.as_slice().iter().map(move |length| length / largest * factor);
+    let is_exact = |denominator: &u32| {
+        multiples(f64::from(*denominator))
+            .all(|multiple| (multiple - multiple.round()).abs() < 1e-6)
+    };
+    let exact = (1..=MAX_DENOMINATOR).find(is_exact).map(f64::from);
+    let fine = f64::from(1_u32 << 30);
+    let round = |factor| {
+        multiples(factor).map(|multiple| multiple.round() as u64).collect::<Vec<u64>>().into()
+    };
+    exact.into_iter().chain([fine]).map(round).collect()
+}
+
+/// The lengths that were found, by rows and pivots as far as the budgets go.
+fn find_lengths(topology: &Topology, lists: &EdgeLists) -> DenseMap<EdgeIndex, f64> {
+    let mut search = LengthSearch::new(topology, lists);
+    let attained = search.try_fullest_edges();
+    let ranks = topology.ranks().len();
+    let is_small = ranks * (ranks + topology.edges().len()) <= MAX_FIRST_ROWS;
+    // A routing that needs no more time than the bound shows that no lengths are better.
+    if is_small && search.best_bound < attained * (1.0 - PRECISION) {
+        for round in 0..MAX_ROUNDS {
+            let used = search.add_routings(round == 0);
+            // The shares sum up to 1: no lengths are better, as the routings so far show.
+            if used >= 1.0 - PRECISION || !search.improve_lengths() {
+                break;
+            }
+        }
+    }
+    search.best
+}
+
+/// The search for the best lengths.
+struct LengthSearch<'a> {
+    topology: &'a Topology,
+    lists: &'a EdgeLists,
+    /// The rate of each edge, as a fraction of the largest one.
+    rates: DenseMap<EdgeIndex, f64>,
+    /// Its variables are the lengths, then the shares of the ranks.
+    program: LinearProgram,
+    /// The solution of the program.
+    lengths: DenseMap<EdgeIndex, f64>,
+    /// The lengths that showed the largest bound, and that bound.
+    best: DenseMap<EdgeIndex, f64>,
+    best_bound: f64,
+}
+
+impl<'a> LengthSearch<'a> {
+    fn new(topology: &'a Topology, lists: &'a EdgeLists) -> LengthSearch<'a> {
+        let edge_count = topology.edges().len();
+        let heaviest = topology.weighted_edges().map(|(_, weight)| weight).max().unwrap_or(1);
+        let rates = topology.weighted_edges().map(|(_, weight)| weight as f64 / heaviest as f64);
+        let rates: Vec<f64> = rates.collect();
+        let mut costs = rates.clone();
+        costs.resize(edge_count + topology.ranks().len(), 0.0);
+        let mut program = LinearProgram::new(costs);
+        let share = |rank| LinearTerm { unknown: find_share(topology, rank), factor: 1.0 };
+        program.add_row(&topology.ranks().map(share).collect::<Vec<LinearTerm>>(), 1.0);
+        LengthSearch {
+            topology,
+            lists,
+            rates: rates.into(),
+            program,
+            lengths: DenseMap::filled(edge_count, 0.0),
+            best: DenseMap::filled(edge_count, 1.0),
+            best_bound: 0.0,
+        }
+    }
+
+    /// Routes everything where an edge is as long as the time it takes for a chunk. Tries these lengths, and those that are
+    /// 1 on the edges that are the fullest and 0 on all others. Returns the time that the routing takes.
+    fn try_fullest_edges(&mut self) -> f64 {
+        let inverse = self.rates.as_slice().iter().map(|rate| 1.0 / rate).collect::<Vec<f64>>();
+        let inverse: DenseMap<EdgeIndex, f64> = inverse.into();
+        let mut utilization = vec![0.0; self.lengths.len()];
+        let scaled = scale_lengths(&inverse);
+        for from in self.topology.ranks() {
+            let loads = self.route_chunks(from, &scaled);
+            for (sum, load) in utilization.iter_mut().zip(loads.as_slice()) {
+                *sum += load;
+            }
+        }
+        for (sum, rate) in utilization.iter_mut().zip(self.rates.as_slice()) {
+            *sum /= rate;
+        }
+        let largest = utilization.iter().copied().fold(0.0, f64::max);
+        let is_full = |used: &f64| f64::from(u8::from(*used >= largest * (1.0 - PRECISION)));
+        let full = utilization.iter().map(is_full).collect::<Vec<f64>>();
+        for lengths in [inverse, full.into()] {
+            let scaled = scale_lengths(&lengths);
+            let routings = self.topology.ranks().map(|from| self.route_chunks(from, &scaled));
+            let used = routings.map(|loads| dot(&loads, &lengths)).sum::<f64>();
+            self.keep_better(used / dot(&self.rates, &lengths), &lengths);
+        }
+        largest
+    }
+
+    fn keep_better(&mut self, bound: f64, lengths: &DenseMap<EdgeIndex, f64>) {
+        if bound > self.best_bound && bound.is_finite() {
+            self.best_bound = bound;
+            self.best.clone_from(lengths);
+        }
+    }
+
+    /// Adds the shortest routing of each rank if it uses less than the rank's share, or if all are wanted. Returns how
+    /// much all of them use.
+    fn add_routings(&mut self, adds_all: bool) -> f64 {
+        let routing_lengths = scale_lengths(&self.lengths);
+        let mut used = 0.0;
+        for from in self.topology.ranks() {
+            let loads = self.route_chunks(from, &routing_lengths);
+            let used_by_rank = dot(&loads, &self.lengths);
+            used += used_by_rank;
+            let share = find_share(self.topology, from);
+            if adds_all || used_by_rank < self.program.value(share) * (1.0 - PRECISION) {
+                let terms = (0..).zip(loads.as_slice()).filter(|(_, load)| **load > 0.0);
+                let terms =
+                    terms.map(|(edge, load)| LinearTerm { unknown: Unknown(edge), factor: *load });
+                let share = LinearTerm { unknown: share, factor: -1.0 };
+                self.program.add_row(&terms.chain([share]).collect::<Vec<LinearTerm>>(), 0.0);
+            }
+        }
+        let lengths = self.lengths.clone();
+        self.keep_better(used / self.program.objective(), &lengths);
+        used
+    }
+
+    /// Solves the program with the rows so far. Returns whether the budget sufficed.
+    fn improve_lengths(&mut self) -> bool {
+        let before = self.program.objective();
+        if self.program.optimize(MAX_PIVOT_WORK) != LinearOutcome::Optimal {
+            return false;
+        }
+        // Rows that are dropped can come back; as long as the objective grows, this has an end.
+        if self.program.objective() > before * (1.0 + PRECISION) {
+            self.program.drop_slack_rows();
+        }
+        for (edge, length) in (0..).zip(self.lengths.as_mut_slice()) {
+            *length = self.program.value(Unknown(edge));
+        }
+        true
+    }
+
+    /// Sends a chunk from one rank to each other one, over all shortest paths: at each vertex the edges that end shortest
+    /// paths bring amounts in the ratio of their rates. Symmetric machines get symmetric routings in this way, which need
+    /// few rounds.
+    fn route_chunks(
+        &self,
+        from: Vertex,
+        lengths: &DenseMap<EdgeIndex, u64>,
+    ) -> DenseMap<EdgeIndex, f64> {
+        let lists = self.lists;
+        let distances = lists.measure_distances(from, lengths);
+        let mut order: Vec<Vertex> = all_vertices(self.topology).collect();
+        order.retain(|vertex| distances[*vertex] != UNREACHED && *vertex != from);
+        order.sort_by_key(|vertex| std::cmp::Reverse(distances[*vertex]));
+        let mut amounts = DenseMap::filled(distances.len(), 0.0);
+        for rank in self.topology.ranks() {
+            amounts[rank] = 1.0;
+        }
+        let mut loads = DenseMap::filled(lengths.len(), 0.0);
+        for vertex in order {
+            let limit = distances[vertex] + TIE_LENGTH;
+            let is_shortest = |edge: &&EdgeIndex| {
+                distances[lists.tails[**edge]].saturating_add(lengths[**edge]) <= limit
+            };
+            let shortest = || lists.entering[vertex].iter().filter(is_shortest);
+            let total: f64 = shortest().map(|edge| self.rates[*edge]).sum();
+            for &edge in shortest() {
+                let amount = amounts[vertex] * self.rates[edge] / total;
+                loads[edge] += amount;
+                amounts[lists.tails[edge]] += amount;
+            }
+        }
+        loads
+    }
+}
+
+/// The variable of a rank's share.
+fn find_share(topology: &Topology, rank: Vertex) -> Unknown {
+    Unknown(topology.edges().len() as u32 + rank.0)
+}
+
+/// Integers for the search for routings: multiples of the largest length, and something for each edge.
+fn scale_lengths(lengths: &DenseMap<EdgeIndex, f64>) -> DenseMap<EdgeIndex, u64> {
+    let largest = lengths.as_slice().iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let scale = |length: &f64| (length / largest * LARGEST_LENGTH) as u64 + STEP_LENGTH;
+    lengths.as_slice().iter().map(scale).collect::<Vec<u64>>().into()
+}
+
+/// The sum of the products of two numbers for each edge.
+fn dot(first: &DenseMap<EdgeIndex, f64>, second: &DenseMap<EdgeIndex, f64>) -> f64 {
+    first.as_slice().iter().zip(second.as_slice()).map(|(first, second)| first * second).sum()
+}

@@ -1,0 +1,72 @@
+//! Shortest paths under lengths of edges that are integers (Dijkstra, "A note on two problems in connexion with graphs",
+//! 1959).
+
+use crate::dense::{DenseKey, DenseMap};
+use crate::graph::{Topology, Vertex};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// An edge of a topology, by its index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EdgeIndex(pub(super) u32);
+
+impl DenseKey for EdgeIndex {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The distance of vertices that no path reaches.
+pub(super) const UNREACHED: u64 = u64::MAX;
+
+/// The edges of a topology, by where they begin and end.
+pub(super) struct EdgeLists {
+    pub(super) heads: DenseMap<EdgeIndex, Vertex>,
+    pub(super) tails: DenseMap<EdgeIndex, Vertex>,
+    pub(super) leaving: DenseMap<Vertex, Vec<EdgeIndex>>,
+    pub(super) entering: DenseMap<Vertex, Vec<EdgeIndex>>,
+}
+
+impl EdgeLists {
+    pub(super) fn new(topology: &Topology) -> EdgeLists {
+        let vertices = topology.count_vertices();
+        let mut lists = EdgeLists {
+            heads: Vec::new().into(),
+            tails: Vec::new().into(),
+            leaving: DenseMap::filled(vertices, Vec::new()),
+            entering: DenseMap::filled(vertices, Vec::new()),
+        };
+        for (index, edge) in (0..).map(EdgeIndex).zip(topology.edges()) {
+            lists.heads.push(edge.to);
+            lists.tails.push(edge.from);
+            lists.leaving[edge.from].push(index);
+            lists.entering[edge.to].push(index);
+        }
+        lists
+    }
+
+    /// The distance of each vertex from one. The sum of all lengths is below [`UNREACHED`].
+    pub(super) fn measure_distances(
+        &self,
+        from: Vertex,
+        lengths: &DenseMap<EdgeIndex, u64>,
+    ) -> DenseMap<Vertex, u64> {
+        let mut distances = DenseMap::filled(self.leaving.len(), UNREACHED);
+        distances[from] = 0;
+        let mut open = BinaryHeap::from([Reverse((0, from))]);
+        while let Some(Reverse((distance, vertex))) = open.pop() {
+            if distance > distances[vertex] {
+                continue;
+            }
+            for &edge in &self.leaving[vertex] {
+                let through = distance + lengths[edge];
+                let head = self.heads[edge];
+                if through < distances[head] {
+                    distances[head] = through;
+                    open.push(Reverse((through, head)));
+                }
+            }
+        }
+        distances
+    }
+}
