@@ -123,13 +123,7 @@ fn find_lengths(topology: &Topology, lists: &EdgeLists) -> DenseMap<EdgeIndex, f
     let is_small = ranks * (ranks + topology.edges().len()) <= MAX_FIRST_ROWS;
     // A routing that needs no more time than the bound shows that no lengths are better.
     if is_small && search.best_bound < attained * (1.0 - PRECISION) {
-        for round in 0..MAX_ROUNDS {
-            let used = search.add_routings(round == 0);
-            // The shares sum up to 1: no lengths are better, as the routings so far show.
-            if used >= 1.0 - PRECISION || !search.improve_lengths() {
-                break;
-            }
-        }
+        search.run();
     }
     search.best
 }
@@ -144,7 +138,7 @@ struct LengthSearch<'a> {
     program: LinearProgram,
     /// The solution of the program.
     lengths: DenseMap<EdgeIndex, f64>,
-    /// The lengths that showed the largest bound, and that bound.
+    /// The lengths that showed the largest bound, and that bound. Times the rates they sum up to 1.
     best: DenseMap<EdgeIndex, f64>,
     best_bound: f64,
 }
@@ -192,8 +186,9 @@ impl<'a> LengthSearch<'a> {
         let full = utilization.iter().map(is_full).collect::<Vec<f64>>();
         for lengths in [inverse, full.into()] {
             let scaled = scale_lengths(&lengths);
-            let routings = self.topology.ranks().map(|from| self.route_chunks(from, &scaled));
-            let used = routings.map(|loads| dot(&loads, &lengths)).sum::<f64>();
+            let ranks = self.topology.ranks();
+            let used: f64 =
+                ranks.map(|from| dot(&self.route_chunks(from, &scaled), &lengths)).sum();
             self.keep_better(used / dot(&self.rates, &lengths), &lengths);
         }
         largest
@@ -201,32 +196,66 @@ impl<'a> LengthSearch<'a> {
 
     fn keep_better(&mut self, bound: f64, lengths: &DenseMap<EdgeIndex, f64>) {
         if bound > self.best_bound && bound.is_finite() {
+            let offers = dot(&self.rates, lengths);
             self.best_bound = bound;
-            self.best.clone_from(lengths);
+            self.best = lengths
+                .as_slice()
+                .iter()
+                .map(|length| length / offers)
+                .collect::<Vec<f64>>()
+                .into();
         }
     }
 
-    /// Adds the shortest routing of each rank if it uses less than the rank's share, or if all are wanted. Returns how
-    /// much all of them use.
-    fn add_routings(&mut self, adds_all: bool) -> f64 {
-        let routing_lengths = scale_lengths(&self.lengths);
+    /// Adds routings and improves the lengths in turn, as far as the budgets go.
+    fn run(&mut self) {
+        let best = self.best.clone();
+        self.add_routings(&best, true);
+        for _ in 0..MAX_ROUNDS {
+            // The routings so far show that no lengths give more than the inverse of the objective.
+            let is_optimal =
+                |search: &Self| search.best_bound * search.program.objective() >= 1.0 - PRECISION;
+            if !self.improve_lengths() || is_optimal(self) {
+                return;
+            }
+            // Routings that are shortest between the program's lengths and the best ones cut off more than those that are
+            // shortest under the program's lengths, which jump (Ben-Ameur and Neto, "Acceleration of cutting-plane and
+            // column generation algorithms", 2007).
+            let objective = self.program.objective();
+            let halves = self.lengths.as_slice().iter().zip(self.best.as_slice());
+            let between = halves.map(|(length, best)| (length / objective + best) / 2.0);
+            let between: DenseMap<EdgeIndex, f64> = between.collect::<Vec<f64>>().into();
+            if self.add_routings(&between, false) == 0 {
+                let lengths = self.lengths.clone();
+                if self.add_routings(&lengths, false) == 0 {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Adds the routing of each rank that is shortest under given lengths, if it uses less than the rank's share under
+    /// those of the program, or if all are wanted. Returns how many were added.
+    fn add_routings(&mut self, lengths: &DenseMap<EdgeIndex, f64>, adds_all: bool) -> usize {
+        let scaled = scale_lengths(lengths);
         let mut used = 0.0;
+        let mut added = 0;
         for from in self.topology.ranks() {
-            let loads = self.route_chunks(from, &routing_lengths);
-            let used_by_rank = dot(&loads, &self.lengths);
-            used += used_by_rank;
+            let loads = self.route_chunks(from, &scaled);
+            used += dot(&loads, lengths);
             let share = find_share(self.topology, from);
-            if adds_all || used_by_rank < self.program.value(share) * (1.0 - PRECISION) {
+            let needed = self.program.value(share) * (1.0 - PRECISION);
+            if adds_all || dot(&loads, &self.lengths) < needed {
                 let terms = (0..).zip(loads.as_slice()).filter(|(_, load)| **load > 0.0);
                 let terms =
                     terms.map(|(edge, load)| LinearTerm { unknown: Unknown(edge), factor: *load });
                 let share = LinearTerm { unknown: share, factor: -1.0 };
                 self.program.add_row(&terms.chain([share]).collect::<Vec<LinearTerm>>(), 0.0);
+                added += 1;
             }
         }
-        let lengths = self.lengths.clone();
-        self.keep_better(used / self.program.objective(), &lengths);
-        used
+        self.keep_better(used / dot(&self.rates, lengths), lengths);
+        added
     }
 
     /// Solves the program with the rows so far. Returns whether the budget sufficed.
