@@ -2,8 +2,10 @@
 
 pub mod alltoall;
 pub mod cut;
+pub mod layered;
 mod paths;
 pub mod rooted;
+mod rounding;
 pub mod steps;
 
 use crate::graph::{Topology, TopologyError, Vertex};
@@ -27,6 +29,13 @@ pub enum BoundError {
         /// The rank that needs it.
         to: Vertex,
     },
+    /// The collective takes more steps than are allowed.
+    TooFewSteps {
+        /// How many it takes at least.
+        least: u32,
+    },
+    /// The topology has too many ranks and edges for the linear program.
+    TooLarge,
     /// A fraction does not fit into 128 bits.
     Arithmetic(ArithmeticError),
 }
@@ -40,6 +49,8 @@ impl fmt::Display for BoundError {
                 let (from, to) = (*from, *to);
                 write!(f, "{}", TopologyError::Unreachable { from, to, pairs: 1 })
             }
+            BoundError::TooFewSteps { least } => write!(f, "at least {least} steps are needed"),
+            BoundError::TooLarge => write!(f, "the topology is too large for this bound"),
             BoundError::Arithmetic(error) => error.fmt(f),
         }
     }
@@ -120,8 +131,10 @@ fn check_rank_count(topology: &Topology) -> Result<(), BoundError> {
 fn reverse_error(error: BoundError) -> BoundError {
     match error {
         BoundError::Unreachable { from, to } => BoundError::Unreachable { from: to, to: from },
-        BoundError::SingleRank | BoundError::RootOutOfRange { .. } | BoundError::Arithmetic(_) => {
-            error
-        }
+        BoundError::SingleRank
+        | BoundError::RootOutOfRange { .. }
+        | BoundError::TooFewSteps { .. }
+        | BoundError::TooLarge
+        | BoundError::Arithmetic(_) => error,
     }
 }

@@ -64,7 +64,7 @@ impl FlowNetwork {
     }
 
     /// Adds an arc. The capacities that leave a node sum up to at most `u64::MAX`, as do all flows.
-    pub(crate) fn add_arc(&mut self, from: FlowNode, to: FlowNode, capacity: u64) {
+    pub(crate) fn add_arc(&mut self, from: FlowNode, to: FlowNode, capacity: u64) -> FlowArc {
         let arc = FlowArc(self.heads.len() as u32);
         for (tail, head, arc, capacity) in
             [(from, to, arc, capacity), (to, from, arc.opposite(), 0)]
@@ -74,6 +74,22 @@ impl FlowNetwork {
             self.residual.push(capacity);
             self.capacities.push(capacity);
         }
+        arc
+    }
+
+    /// Changes the capacity of an arc; [`FlowNetwork::clear_flow`] makes it hold.
+    pub(crate) fn set_capacity(&mut self, arc: FlowArc, capacity: u64) {
+        self.capacities[arc] = capacity;
+    }
+
+    /// Where an arc begins.
+    pub(crate) fn tail(&self, arc: FlowArc) -> FlowNode {
+        self.heads[arc.opposite()]
+    }
+
+    /// Where an arc ends.
+    pub(crate) fn head(&self, arc: FlowArc) -> FlowNode {
+        self.heads[arc]
     }
 
     /// Takes all flow away.
@@ -108,6 +124,24 @@ impl FlowNetwork {
             }
         }
         reached
+    }
+
+    /// The nodes from which residual arcs reach a node: after a flow that is maximal, the side of its sink of a minimum
+    /// cut, and the smallest such side.
+    pub(crate) fn collect_reaching(&self, sink: FlowNode) -> DenseMap<FlowNode, bool> {
+        let mut reaching = DenseMap::filled(self.leaving.len(), false);
+        reaching[sink] = true;
+        let mut open = vec![sink];
+        while let Some(node) = open.pop() {
+            for &arc in &self.leaving[node] {
+                let tail = self.heads[arc];
+                if self.residual[arc.opposite()] > 0 && !reaching[tail] {
+                    reaching[tail] = true;
+                    open.push(tail);
+                }
+            }
+        }
+        reaching
     }
 
     /// Searches breadth first until the sink is found. Returns whether it is.
@@ -223,7 +257,9 @@ mod tests {
             assert_eq!(first, expected.min(3));
             assert_eq!(first + network.maximize_flow(source, sink, u64::MAX), expected);
             let near: DenseMap<FlowNode, bool> = network.collect_reachable(source);
+            let far = network.collect_reaching(sink);
             assert_eq!(capacity_out(&arcs, |node| near[FlowNode(node)]), expected);
+            assert_eq!(capacity_out(&arcs, |node| !far[FlowNode(node)]), expected);
             network.clear_flow();
             assert_eq!(network.maximize_flow(source, sink, u64::MAX), expected);
         }

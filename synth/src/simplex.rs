@@ -33,6 +33,13 @@ pub(crate) struct LinearTerm {
     pub(crate) factor: f64,
 }
 
+/// By how much the objective grows with the bound of a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowPrice {
+    pub(crate) row: RowId,
+    pub(crate) price: f64,
+}
+
 /// Whether [`LinearProgram::optimize`] reached its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LinearOutcome {
@@ -126,6 +133,20 @@ impl LinearProgram {
     /// What the solution costs.
     pub(crate) fn objective(&self) -> f64 {
         self.objective
+    }
+
+    /// The prices of the rows whose price is not zero, in the order of the rows: the dual solution. No price is negative.
+    pub(crate) fn collect_prices(&self) -> Vec<RowPrice> {
+        let columns = self.columns.as_slice().iter().zip(self.costs.as_slice());
+        let price = |(variable, price): (&DictionaryVariable, &f64)| match *variable {
+            DictionaryVariable::Surplus(row) if *price > TOLERANCE => {
+                Some(RowPrice { row, price: *price })
+            }
+            DictionaryVariable::Surplus(_) | DictionaryVariable::Unknown(_) => None,
+        };
+        let mut prices: Vec<RowPrice> = columns.filter_map(price).collect();
+        prices.sort_by_key(|price| price.row);
+        prices
     }
 
     /// Requires that the terms sum up to at least a bound. The next [`LinearProgram::optimize`] sees to it.
@@ -232,13 +253,13 @@ impl LinearProgram {
         }
     }
 
-    /// Forgets the rows that are satisfied with something left over. The solution stays the best one, but may violate
+    /// Forgets the rows from a given one on that are satisfied with something left over. The solution stays the best one, but may violate
     /// them after other rows are added: whoever does so looks again, and adds them again.
-    pub(crate) fn drop_slack_rows(&mut self) {
+    pub(crate) fn drop_slack_rows(&mut self, first: RowId) {
         let rows = std::mem::replace(&mut self.rows, Vec::new().into());
         let is_needed = |equation: &Equation| match equation.variable {
             DictionaryVariable::Unknown(_) => true,
-            DictionaryVariable::Surplus(_) => equation.constant <= TOLERANCE,
+            DictionaryVariable::Surplus(row) => row < first || equation.constant <= TOLERANCE,
         };
         for equation in rows.into_values().into_iter().filter(is_needed) {
             let row = BasicRow(self.rows.len() as u32);
@@ -256,7 +277,7 @@ fn add_multiple(sum: &mut DenseMap<Column, f64>, summand: &DenseMap<Column, f64>
 
 #[cfg(test)]
 mod tests {
-    use super::{LinearOutcome, LinearProgram, LinearTerm, Unknown};
+    use super::{LinearOutcome, LinearProgram, LinearTerm, RowId, Unknown};
 
     fn terms(factors: &[f64]) -> Vec<LinearTerm> {
         let term =
@@ -277,7 +298,11 @@ mod tests {
         assert!((program.objective() - 10.0).abs() < 1e-12);
         assert!((program.value(Unknown(0)) - 2.0).abs() < 1e-12);
         assert!((program.value(Unknown(1)) - 2.0).abs() < 1e-12);
-        program.drop_slack_rows();
+        // The first and the third row bind: 2 * 4 + 1 * 2 = 10.
+        let prices = program.collect_prices();
+        let prices: Vec<(u32, f64)> = prices.iter().map(|row| (row.row.0, row.price)).collect();
+        assert_eq!(prices, [(0, 2.0), (2, 1.0)]);
+        program.drop_slack_rows(RowId(0));
         // At most one of the second: the first must grow.
         program.add_row(&terms(&[0.0, -1.0]), -1.0);
         assert_eq!(program.optimize(1000), LinearOutcome::Optimal);
@@ -352,7 +377,7 @@ mod tests {
                 let Some(expected) = expected else { break };
                 feasible += 1;
                 assert!((program.objective() - expected).abs() < 1e-6, "{costs:?} {rows:?}");
-                program.drop_slack_rows();
+                program.drop_slack_rows(RowId(0));
             }
         }
         assert!(feasible > 2000);

@@ -11,11 +11,12 @@
 //! it is the optimum if the rounding met the exact lengths and the budget sufficed.
 
 use super::paths::{EdgeIndex, EdgeLists, UNREACHED};
+use super::rounding::{rate_fractions, round_finely, round_ratios};
 use super::{BoundError, all_vertices, check_rank_count};
 use crate::dense::DenseMap;
 use crate::graph::{Topology, Vertex};
 use crate::rational::Rational;
-use crate::simplex::{LinearOutcome, LinearProgram, LinearTerm, Unknown};
+use crate::simplex::{LinearOutcome, LinearProgram, LinearTerm, RowId, Unknown};
 
 /// How often routings are searched for. The machines of the literature need less than 30 rounds; beyond the limit the
 /// best lengths so far are used, and the bound may be below the optimum.
@@ -44,10 +45,6 @@ const TIE_LENGTH: u64 = 1 << 7;
 /// The largest length, while routings are searched for. With at most 2^18 edges, sums fit.
 const LARGEST_LENGTH: f64 = (1_u64 << 32) as f64;
 
-/// The largest denominator with which fractions of the largest length are tried: the least number that all up to 10
-/// divide, and in prototypes enough for every known machine.
-const MAX_DENOMINATOR: u32 = 2520;
-
 /// A bound on the time per chunk, and the lengths that show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LengthBound {
@@ -66,8 +63,10 @@ pub fn bound_alltoall(topology: &Topology) -> Result<LengthBound, BoundError> {
     check_rank_count(topology)?;
     let lists = EdgeLists::new(topology);
     let mut best: Option<LengthBound> = None;
-    for lengths in round_lengths(&find_lengths(topology, &lists)) {
-        let bound = measure_lengths(topology, &lists, &lengths)?;
+    let found = find_lengths(topology, &lists);
+    // Simple ratios can be wrong where they are near, and fine ones are never exact: the larger bound counts.
+    for lengths in [round_ratios(found.as_slice()), round_finely(found.as_slice())] {
+        let bound = measure_lengths(topology, &lists, &lengths.into())?;
         if best.as_ref().is_none_or(|best| best.value < bound.value) {
             best = Some(bound);
         }
@@ -97,24 +96,6 @@ fn measure_lengths(
     Ok(LengthBound { value, lengths: lengths.as_slice().to_vec() })
 }
 
-/// Integers in the ratios of given lengths, in two ways: exact ones if all are simple fractions of the largest one, and
-/// fine ones.
-fn round_lengths(lengths: &DenseMap<EdgeIndex, f64>) -> Vec<DenseMap<EdgeIndex, u64>> {
-    let largest = lengths.as_slice().iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    let multiples =
-        |factor: f64| lengths.as_slice().iter().map(move |length| length / largest * factor);
-    let is_exact = |denominator: &u32| {
-        multiples(f64::from(*denominator))
-            .all(|multiple| (multiple - multiple.round()).abs() < 1e-6)
-    };
-    let exact = (1..=MAX_DENOMINATOR).find(is_exact).map(f64::from);
-    let fine = f64::from(1_u32 << 30);
-    let round = |factor| {
-        multiples(factor).map(|multiple| multiple.round() as u64).collect::<Vec<u64>>().into()
-    };
-    exact.into_iter().chain([fine]).map(round).collect()
-}
-
 /// The lengths that were found, by rows and pivots as far as the budgets go.
 fn find_lengths(topology: &Topology, lists: &EdgeLists) -> DenseMap<EdgeIndex, f64> {
     let mut search = LengthSearch::new(topology, lists);
@@ -136,6 +117,8 @@ struct LengthSearch<'a> {
     rates: DenseMap<EdgeIndex, f64>,
     /// Its variables are the lengths, then the shares of the ranks.
     program: LinearProgram,
+    /// The rows before say that the shares sum up to 1.
+    first_routing: RowId,
     /// The solution of the program.
     lengths: DenseMap<EdgeIndex, f64>,
     /// The lengths that showed the largest bound, and that bound. Times the rates they sum up to 1.
@@ -146,19 +129,18 @@ struct LengthSearch<'a> {
 impl<'a> LengthSearch<'a> {
     fn new(topology: &'a Topology, lists: &'a EdgeLists) -> LengthSearch<'a> {
         let edge_count = topology.edges().len();
-        let heaviest = topology.weighted_edges().map(|(_, weight)| weight).max().unwrap_or(1);
-        let rates = topology.weighted_edges().map(|(_, weight)| weight as f64 / heaviest as f64);
-        let rates: Vec<f64> = rates.collect();
-        let mut costs = rates.clone();
+        let rates = rate_fractions(topology);
+        let mut costs = rates.as_slice().to_vec();
         costs.resize(edge_count + topology.ranks().len(), 0.0);
         let mut program = LinearProgram::new(costs);
         let share = |rank| LinearTerm { unknown: find_share(topology, rank), factor: 1.0 };
-        program.add_row(&topology.ranks().map(share).collect::<Vec<LinearTerm>>(), 1.0);
+        let sum = program.add_row(&topology.ranks().map(share).collect::<Vec<LinearTerm>>(), 1.0);
         LengthSearch {
             topology,
             lists,
-            rates: rates.into(),
+            rates,
             program,
+            first_routing: RowId(sum.0 + 1),
             lengths: DenseMap::filled(edge_count, 0.0),
             best: DenseMap::filled(edge_count, 1.0),
             best_bound: 0.0,
@@ -266,7 +248,7 @@ impl<'a> LengthSearch<'a> {
         }
         // Rows that are dropped can come back; as long as the objective grows, this has an end.
         if self.program.objective() > before * (1.0 + PRECISION) {
-            self.program.drop_slack_rows();
+            self.program.drop_slack_rows(self.first_routing);
         }
         for (edge, length) in (0..).zip(self.lengths.as_mut_slice()) {
             *length = self.program.value(Unknown(edge));

@@ -53,7 +53,7 @@ pub fn bound_steps(topology: &Topology, kind: CollectiveKind) -> Result<StepBoun
 }
 
 /// The length of the shortest path from a rank to each vertex, where edges into switches have length 0.
-fn measure_distances(
+pub(super) fn measure_distances(
     topology: &Topology,
     neighbors: &DenseMap<Vertex, Vec<Vertex>>,
     from: Vertex,

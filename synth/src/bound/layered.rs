@@ -1,0 +1,391 @@
+//! The bandwidth bound of an AllGather that takes so many steps at most, with any number of chunks.
+//!
+//! In the time-expanded network (Ford and Fulkerson, "Constructing maximal dynamic flows from static flows", 1958) each
+//! rank is there once before each step and at the end, each switch once in each step. An edge leads from the tail before a
+//! step (a switch: in the step) to the head after it (a switch: in it), and each rank can wait.
+//!
+//! Let `x(o, e, t)` be how much of the chunk of rank `o` edge `e` carries in step `t`, and `rho(t)` how many rounds the
+//! step takes. Then `sum over o of x(o, e, t) <= rate(e) * rho(t)`, and for each other rank `d` the `x(o, ..)` let one unit
+//! pass from `o` at the begin to `d` at the end: every cut between the two has at least 1. The least sum of all `rho(t)` is
+//! the bound. Cuts become rows one after another: those that the best `x` so far violates, which maximum flows find.
+//!
+//! The weights of the cuts of `o` and `d` in the dual solution, on the edges that they cut, are lengths `l(o, d, e, t)`.
+//! For any such lengths the following is a bound, by weak duality, and it is what is returned, computed exactly from
+//! lengths that are integers:
+//!
+//! ```text
+//! sum over o, d of the shortest path from o to d under l(o, d, ..)
+//! ----------------------------------------------------------------------------------
+//! max over t of sum over e of rate(e) * max over o of sum over d of l(o, d, e, t)
+//! ```
+
+use super::paths::EdgeIndex;
+use super::rounding::{rate_fractions, round_ratios};
+use super::steps::{bound_steps, measure_distances};
+use super::{BoundError, all_vertices, check_rank_count, reverse_error};
+use crate::collective::CollectiveKind;
+use crate::dense::{DenseKey, DenseMap};
+use crate::flow::{FlowArc, FlowNetwork, FlowNode};
+use crate::graph::{Topology, Vertex};
+use crate::rational::Rational;
+use crate::simplex::{LinearOutcome, LinearProgram, LinearTerm, RowId, Unknown};
+use std::collections::BTreeMap;
+
+/// How many variables the program may have: one for each origin, edge and step. The dictionary has some rows for each of
+/// them, so that more take too much memory; [`BoundError::TooLarge`] reports it.
+const MAX_VARIABLES: usize = 1 << 14;
+
+/// How often cuts are searched for. Beyond it the bound is the one that the cuts so far show.
+const MAX_ROUNDS: usize = 400;
+
+/// How many numbers of the dictionary the pivots may change in all, which takes some seconds. Beyond it the bound is the
+/// one that the cuts so far show.
+const MAX_PIVOT_WORK: usize = 1 << 32;
+
+/// Solutions are searched to this relative precision.
+const PRECISION: f64 = 1e-9;
+
+/// The capacity of an edge that carries a whole chunk, where cuts are searched for.
+const WHOLE_CHUNK: u64 = 1 << 40;
+
+/// How much a flow may lack. It is more than all edges of a path get beyond what they carry, one each.
+const TOLERATED_LACK: u64 = 1 << 20;
+
+/// A bound on the time per chunk of an AllGather in so many steps, and the lengths that show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayeredBound {
+    /// The bound, in rounds per chunk, or in seconds per byte.
+    pub value: Rational,
+    /// The number of steps.
+    pub steps: u32,
+    /// The lengths that are not zero, sorted.
+    pub lengths: Vec<LayeredLength>,
+}
+
+/// The length of an edge in a step, for what goes from one rank to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LayeredLength {
+    /// The rank whose chunk it is.
+    pub origin: Vertex,
+    /// The rank that gets it.
+    pub destination: Vertex,
+    /// The step, from 1.
+    pub step: u32,
+    /// The index of the edge among the topology's.
+    pub edge: u32,
+    /// The length.
+    pub length: u64,
+}
+
+/// The bound of an AllGather that takes at most so many steps.
+///
+/// # Errors
+/// [`BoundError::TooFewSteps`] if no AllGather takes so few, [`BoundError::TooLarge`],
+/// [`BoundError::Unreachable`], [`BoundError::SingleRank`] and [`BoundError::Arithmetic`].
+pub fn bound_allgather_in_steps(
+    topology: &Topology,
+    steps: u32,
+) -> Result<LayeredBound, BoundError> {
+    check_rank_count(topology)?;
+    let least = bound_steps(topology, CollectiveKind::AllGather)?.steps;
+    if steps < least {
+        return Err(BoundError::TooFewSteps { least });
+    }
+    let variables = topology.ranks().len() * topology.edges().len();
+    if variables.saturating_mul(steps as usize) > MAX_VARIABLES {
+        return Err(BoundError::TooLarge);
+    }
+    let mut search = CutSearch::new(topology, steps);
+    search.run();
+    measure_bound(topology, steps, search.round_prices())
+}
+
+/// The bound of a ReduceScatter that takes at most so many steps: that of the AllGather on the reversed topology, whose
+/// edges the lengths are about.
+///
+/// # Errors
+/// Those of [`bound_allgather_in_steps`].
+pub fn bound_reduce_scatter_in_steps(
+    topology: &Topology,
+    steps: u32,
+) -> Result<LayeredBound, BoundError> {
+    bound_allgather_in_steps(&topology.reverse(), steps).map_err(reverse_error)
+}
+
+/// An edge in a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct LayerEdge {
+    /// From 1.
+    step: u32,
+    edge: EdgeIndex,
+}
+
+/// A row that says that a cut between two ranks has at least 1.
+struct CutRow {
+    origin: Vertex,
+    destination: Vertex,
+    edges: Vec<LayerEdge>,
+}
+
+/// A variable: how much of the chunk of an origin an edge carries in a step.
+struct CarriedAmount {
+    edge: LayerEdge,
+    arc: FlowArc,
+    unknown: Unknown,
+}
+
+/// The search for the cuts that bind.
+struct CutSearch<'a> {
+    topology: &'a Topology,
+    steps: u32,
+    /// The time-expanded network.
+    network: FlowNetwork,
+    /// Of each origin the variables; others are zero in every solution worth having.
+    amounts: DenseMap<Vertex, Vec<CarriedAmount>>,
+    /// Its variables are the rounds of the steps, then the amounts.
+    program: LinearProgram,
+    /// The rows before are those of the rates.
+    first_cut: RowId,
+    cuts: BTreeMap<RowId, CutRow>,
+    /// A solution that satisfies every cut: the value of each variable.
+    inner: DenseMap<Unknown, f64>,
+}
+
+impl<'a> CutSearch<'a> {
+    fn new(topology: &'a Topology, steps: u32) -> CutSearch<'a> {
+        let vertices = topology.count_vertices();
+        let mut network = FlowNetwork::new(vertices * (steps as usize + 1));
+        let mut arcs = BTreeMap::new();
+        for step in 1..=steps {
+            for rank in topology.ranks() {
+                let ends = [step - 1, step].map(|time| find_node(topology, rank, time));
+                network.add_arc(ends[0], ends[1], WHOLE_CHUNK);
+            }
+            for (index, edge) in (0..).zip(topology.edges()) {
+                let before = if topology.is_rank(edge.from) { step - 1 } else { step };
+                let tail = find_node(topology, edge.from, before);
+                let arc = network.add_arc(tail, find_node(topology, edge.to, step), 0);
+                arcs.insert(LayerEdge { step, edge: EdgeIndex(index) }, arc);
+            }
+        }
+        let neighbors = topology.collect_neighbors();
+        let mut next = steps;
+        let mut amounts: DenseMap<Vertex, Vec<CarriedAmount>> = Vec::new().into();
+        for origin in topology.ranks() {
+            let distances = measure_distances(topology, &neighbors, origin);
+            let mut of_origin = Vec::new();
+            for (edge, arc) in &arcs {
+                let Some(ends) = topology.edges().get(edge.edge.index()) else { continue };
+                // What has not left the origin's reach cannot be sent, and the origin needs nothing.
+                if distances[ends.from] < edge.step && ends.to != origin {
+                    let unknown = Unknown(next);
+                    next += 1;
+                    of_origin.push(CarriedAmount { edge: *edge, arc: *arc, unknown });
+                }
+            }
+            amounts.push(of_origin);
+        }
+        let mut costs = vec![0.0; next as usize];
+        costs.iter_mut().take(steps as usize).for_each(|cost| *cost = 1.0);
+        let program = LinearProgram::new(costs);
+        let inner = DenseMap::filled(next as usize, 1.0);
+        let cuts = BTreeMap::new();
+        let first_cut = RowId(0);
+        let mut search =
+            CutSearch { topology, steps, network, amounts, program, first_cut, cuts, inner };
+        search.add_rate_rows();
+        search
+    }
+
+    /// In no step an edge carries more than its rate times the rounds.
+    fn add_rate_rows(&mut self) {
+        let rates = rate_fractions(self.topology);
+        let mut rows: BTreeMap<LayerEdge, Vec<LinearTerm>> = BTreeMap::new();
+        for amounts in self.amounts.as_slice() {
+            for amount in amounts {
+                let rounds = LinearTerm {
+                    unknown: Unknown(amount.edge.step - 1),
+                    factor: rates[amount.edge.edge],
+                };
+                let row = rows.entry(amount.edge).or_insert_with(|| vec![rounds]);
+                row.push(LinearTerm { unknown: amount.unknown, factor: -1.0 });
+            }
+        }
+        for terms in rows.values() {
+            self.first_cut = RowId(self.program.add_row(terms, 0.0).0 + 1);
+        }
+    }
+
+    /// Adds cuts and improves the solution in turn, as far as the budgets go. Cuts that the point between the solution and
+    /// a feasible one violates cut off more than those that the solution violates (as in the bound of AllToAll).
+    fn run(&mut self) {
+        for _ in 0..MAX_ROUNDS {
+            let outer = self.collect_values();
+            let between = outer.as_slice().iter().zip(self.inner.as_slice());
+            let between = between.map(|(outer, inner)| (outer + inner) / 2.0);
+            let between: DenseMap<Unknown, f64> = between.collect::<Vec<f64>>().into();
+            if self.add_violated_cuts(&between) == 0 {
+                self.inner = between;
+                if self.add_violated_cuts(&outer) == 0 {
+                    return;
+                }
+            }
+            let before = self.program.objective();
+            if self.program.optimize(MAX_PIVOT_WORK) != LinearOutcome::Optimal {
+                return;
+            }
+            // Rows that are dropped can come back; as long as the objective grows, this has an end.
+            if self.program.objective() > before + PRECISION {
+                self.program.drop_slack_rows(self.first_cut);
+            }
+        }
+    }
+
+    fn collect_values(&self) -> DenseMap<Unknown, f64> {
+        let unknowns = (0..self.inner.len() as u32).map(Unknown);
+        unknowns.map(|unknown| self.program.value(unknown)).collect::<Vec<f64>>().into()
+    }
+
+    /// Adds a row for each pair of ranks between which the given amounts let less than a chunk pass. Returns how many.
+    fn add_violated_cuts(&mut self, values: &DenseMap<Unknown, f64>) -> usize {
+        let mut found = Vec::new();
+        for origin in self.topology.ranks() {
+            let source = find_node(self.topology, origin, 0);
+            for amounts in self.amounts.as_slice() {
+                amounts.iter().for_each(|amount| self.network.set_capacity(amount.arc, 0));
+            }
+            for amount in &self.amounts[origin] {
+                // One more, so that of several minimum cuts one of few edges is found.
+                let carried = (values[amount.unknown].clamp(0.0, 1.0) * WHOLE_CHUNK as f64) as u64;
+                self.network.set_capacity(amount.arc, carried + 1);
+            }
+            for destination in self.topology.ranks().filter(|rank| *rank != origin) {
+                self.network.clear_flow();
+                let sink = find_node(self.topology, destination, self.steps);
+                let needed = WHOLE_CHUNK - TOLERATED_LACK;
+                if self.network.maximize_flow(source, sink, needed) < needed {
+                    let reached = self.network.collect_reachable(source);
+                    found.push(self.collect_cut(origin, destination, &reached));
+                    let reaching = self.network.collect_reaching(sink);
+                    let complement = reaching.as_slice().iter().map(|is_in| !is_in);
+                    let complement = complement.collect::<Vec<bool>>().into();
+                    found.push(self.collect_cut(origin, destination, &complement));
+                }
+            }
+        }
+        let count = found.len();
+        for cut in found {
+            let amounts = self.amounts[cut.origin].iter();
+            let cut_amounts =
+                amounts.filter(|amount| cut.edges.binary_search(&amount.edge).is_ok());
+            let term = |amount: &CarriedAmount| LinearTerm { unknown: amount.unknown, factor: 1.0 };
+            let terms: Vec<LinearTerm> = cut_amounts.map(term).collect();
+            let row = self.program.add_row(&terms, 1.0);
+            self.cuts.insert(row, cut);
+        }
+        count
+    }
+
+    /// The cut around nodes of the time-expanded network.
+    fn collect_cut(
+        &self,
+        origin: Vertex,
+        destination: Vertex,
+        side: &DenseMap<FlowNode, bool>,
+    ) -> CutRow {
+        let leaves = |amount: &&CarriedAmount| {
+            side[self.network.tail(amount.arc)] && !side[self.network.head(amount.arc)]
+        };
+        let edges = self.amounts[origin].iter().filter(leaves).map(|amount| amount.edge);
+        CutRow { origin, destination, edges: edges.collect() }
+    }
+
+    /// The lengths that the cuts with their prices in the dual solution make, as integers in the ratios of the prices.
+    fn round_prices(&self) -> Vec<LayeredLength> {
+        let prices = self.program.collect_prices();
+        let cuts =
+            prices.iter().filter_map(|price| Some((self.cuts.get(&price.row)?, price.price)));
+        let cuts: Vec<(&CutRow, f64)> = cuts.collect();
+        let integers = round_ratios(&cuts.iter().map(|(_, price)| *price).collect::<Vec<f64>>());
+        let mut sums: BTreeMap<LayeredLength, u64> = BTreeMap::new();
+        for ((cut, _), price) in cuts.iter().zip(integers) {
+            for LayerEdge { step, edge } in &cut.edges {
+                let (origin, destination) = (cut.origin, cut.destination);
+                let place =
+                    LayeredLength { origin, destination, step: *step, edge: edge.0, length: 0 };
+                *sums.entry(place).or_default() += price;
+            }
+        }
+        let lengths = sums.into_iter().map(|(place, length)| LayeredLength { length, ..place });
+        lengths.filter(|place| place.length > 0).collect()
+    }
+}
+
+/// The node of a vertex at a time, which counts the steps that are over; for a switch, those that are over or in which it
+/// is used.
+fn find_node(topology: &Topology, vertex: Vertex, time: u32) -> FlowNode {
+    FlowNode(time * topology.count_vertices() as u32 + vertex.0)
+}
+
+/// The bound that lengths show.
+fn measure_bound(
+    topology: &Topology,
+    steps: u32,
+    lengths: Vec<LayeredLength>,
+) -> Result<LayeredBound, BoundError> {
+    let mut paths: i128 = 0;
+    let mut used_by_origin: BTreeMap<(Vertex, LayerEdge), i128> = BTreeMap::new();
+    let is_same_pair = |a: &LayeredLength, b: &LayeredLength| {
+        (a.origin, a.destination) == (b.origin, b.destination)
+    };
+    for of_pair in lengths.chunk_by(is_same_pair) {
+        paths += measure_path(topology, steps, of_pair);
+        for place in of_pair {
+            let edge = LayerEdge { step: place.step, edge: EdgeIndex(place.edge) };
+            *used_by_origin.entry((place.origin, edge)).or_default() += i128::from(place.length);
+        }
+    }
+    let mut used: BTreeMap<LayerEdge, i128> = BTreeMap::new();
+    for ((_, edge), sum) in used_by_origin {
+        let most = used.entry(edge).or_default();
+        *most = sum.max(*most);
+    }
+    let weights: DenseMap<EdgeIndex, u64> =
+        topology.weighted_edges().map(|(_, weight)| weight).collect::<Vec<u64>>().into();
+    let mut offers: BTreeMap<u32, i128> = BTreeMap::new();
+    for (edge, most) in used {
+        *offers.entry(edge.step).or_default() += i128::from(weights[edge.edge]) * most;
+    }
+    let offered = offers.into_values().max().unwrap_or(1);
+    let value = Rational::new(paths, offered)?.checked_div(topology.quantum())?;
+    Ok(LayeredBound { value, steps, lengths })
+}
+
+/// The shortest path from the origin to the destination of some lengths, which are of one pair, by going step by step.
+fn measure_path(topology: &Topology, steps: u32, lengths: &[LayeredLength]) -> i128 {
+    let Some(LayeredLength { origin, destination, .. }) = lengths.first() else { return 0 };
+    let unreached = i128::MAX / 2;
+    let mut before: DenseMap<Vertex, i128> = DenseMap::filled(topology.count_vertices(), unreached);
+    before[*origin] = 0;
+    for step in 1..=steps {
+        let mut own: DenseMap<EdgeIndex, i128> = DenseMap::filled(topology.edges().len(), 0);
+        for place in lengths.iter().filter(|place| place.step == step) {
+            own[EdgeIndex(place.edge)] = i128::from(place.length);
+        }
+        // Ranks wait; nothing stays in a switch.
+        let mut after = before.clone();
+        for switch in all_vertices(topology).skip(topology.ranks().len()) {
+            after[switch] = unreached;
+        }
+        // Paths through switches: at most as often as there are switches, and once more.
+        for _ in 0..=topology.switches().len() {
+            for (index, edge) in (0..).map(EdgeIndex).zip(topology.edges()) {
+                let is_rank = topology.is_rank(edge.from);
+                let tail = if is_rank { before[edge.from] } else { after[edge.from] };
+                after[edge.to] = after[edge.to].min(tail + own[index]);
+            }
+        }
+        before = after;
+    }
+    before[*destination]
+}
