@@ -1,6 +1,6 @@
 //! The collectives whose bounds are known.
 
-use crate::graph::{Topology, Vertex};
+use crate::graph::Vertex;
 use std::fmt;
 
 /// A collective operation. A root is a rank.
@@ -55,6 +55,22 @@ impl CollectiveKind {
         }
     }
 
+    /// The collective that this one is when it runs backwards, on the reversed topology: what adds up or gathers is what
+    /// copies or scatters. `None` for those that need no reversal.
+    #[must_use]
+    pub fn reverse(self) -> Option<CollectiveKind> {
+        match self {
+            CollectiveKind::ReduceScatter => Some(CollectiveKind::AllGather),
+            CollectiveKind::Reduce(root) => Some(CollectiveKind::Broadcast(root)),
+            CollectiveKind::Gather(root) => Some(CollectiveKind::Scatter(root)),
+            CollectiveKind::AllGather
+            | CollectiveKind::AllToAll
+            | CollectiveKind::AllReduce
+            | CollectiveKind::Broadcast(_)
+            | CollectiveKind::Scatter(_) => None,
+        }
+    }
+
     /// Whether what a rank gets depends on what another one has.
     #[must_use]
     pub fn has_demand(self, from: Vertex, to: Vertex) -> bool {
@@ -67,19 +83,6 @@ impl CollectiveKind {
                 CollectiveKind::Broadcast(root) | CollectiveKind::Scatter(root) => from == root,
                 CollectiveKind::Reduce(root) | CollectiveKind::Gather(root) => to == root,
             }
-    }
-
-    /// The ranks whose data another one needs, in order.
-    pub(crate) fn collect_origins(self, topology: &Topology) -> Vec<Vertex> {
-        match self {
-            CollectiveKind::Broadcast(root) | CollectiveKind::Scatter(root) => vec![root],
-            CollectiveKind::AllGather
-            | CollectiveKind::ReduceScatter
-            | CollectiveKind::AllToAll
-            | CollectiveKind::AllReduce
-            | CollectiveKind::Reduce(_)
-            | CollectiveKind::Gather(_) => topology.ranks().collect(),
-        }
     }
 }
 

@@ -11,23 +11,42 @@
 //! cut allgather 1 2 : 0 2             collective, rank outside, value, the vertices on the side
 //! steps broadcast(0) 0 1 1 : 0 1 0    collective, from, to, steps, the distance of each vertex
 //! lp alltoall 2 : 1 1 1 1             collective, value, the length of each edge
-//! end 3
+//! layered allgather 1 1 : 0 1 1 0 1   collective, steps, value, then origin, destination, step, edge, length, ..
+//! end 4
 //! ```
 //!
-//! * `cut`: what the collective moves from the ranks on the side to a rank outside must pass the edges that leave it
-//!   (that enter it, if the collective runs towards a root or adds up).
+//! Certificates of `reduce_scatter`, `reduce` and `gather` are those of `allgather`, `broadcast` and `scatter` on the
+//! topology with every edge turned round, whose edges are sorted by their ends again.
+//!
+//! * `cut`: what the collective moves from the ranks on the side to those outside must pass the edges that leave it.
 //! * `steps`: the distances start at 0 and grow along each edge by at most its length, which is 1 if it ends at a rank and
 //!   0 if it ends at a switch. So no path is shorter.
 //! * `lp`: a chunk that goes from one rank to another one uses at least the shortest path under the lengths; an edge can
 //!   carry its rate in each round. So the sum of all shortest paths, divided by the sum of length times rate, is a bound,
 //!   whatever the lengths are.
+//! * `layered`: the same in a network that has each step, with lengths for each pair of ranks; those that are not named
+//!   are 0. What goes from one origin to several ranks can share an edge, so that the lengths of an origin count together,
+//!   and only those of the origin for which they are most. See [`crate::bound::layered`].
 
-pub mod check;
+mod check;
+pub mod read;
 pub mod write;
 
 use crate::graph::{Topology, TopologyError};
 use crate::rational::{ArithmeticError, Rational};
 use std::fmt;
+
+/// How many lines of a proof file are read: more than a topology can have, so that longer files are refused before they
+/// take time, as [`ProofFlaw::TooLong`].
+pub const MAX_PROOF_LINES: usize = 1 << 19;
+
+/// How many certificates a proof file may have, as each takes a time that grows with the topology. More are
+/// [`ProofFlaw::TooLong`].
+pub const MAX_CERTIFICATES: usize = 1 << 10;
+
+/// How many edges the search for paths of a `layered` certificate may pass in all, which takes some seconds: pairs of
+/// ranks, times steps, times edges. More is [`ProofFlaw::TooLong`].
+pub const MAX_PATH_WORK: u64 = 1 << 28;
 
 /// What a proof file proves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +75,8 @@ pub enum ProvedQuantity {
     Steps,
     /// Rounds per chunk, or seconds per byte.
     TimePerChunk,
+    /// The same, of algorithms that take at most so many steps.
+    TimePerChunkInSteps(u64),
 }
 
 /// Why a proof file is refused.

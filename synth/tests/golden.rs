@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+use synth::bound::BoundError;
 use synth::bound::alltoall::bound_alltoall;
 use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
+use synth::bound::layered::{bound_allgather_in_steps, bound_reduce_scatter_in_steps};
 use synth::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
 use synth::bound::steps::bound_steps;
 use synth::collective::CollectiveKind;
@@ -175,6 +177,41 @@ fn boxes_exchange_through_their_network_cards() {
     }
     // A port of the same rate has less to do: seven chunks.
     assert_eq!(alltoall(&boxes(2, 8, 1, 1)), "8");
+}
+
+#[test]
+fn few_steps_take_more_time() {
+    let in_steps = |topology: &Topology, steps| {
+        let bound = bound_allgather_in_steps(topology, steps).unwrap();
+        let reversed = bound_reduce_scatter_in_steps(topology, steps).unwrap();
+        assert_eq!(reversed.value, bound.value);
+        bound.value.to_string()
+    };
+    assert_eq!(in_steps(&build_dgx1().unwrap(), 2), "3/2");
+    assert_eq!(in_steps(&boxes(2, 4, 3, 1), 2), "7/4");
+    assert_eq!(in_steps(&boxes(2, 8, 9, 1), 2), "128/79");
+    let cliques = build_two_cliques(4, 4).unwrap();
+    assert_eq!(in_steps(&cliques, 3), "19/4");
+    assert_eq!(in_steps(&cliques, 4), "115/28");
+    assert_eq!(in_steps(&build_amd8().unwrap(), 1), "1/5");
+    assert_eq!(in_steps(&build_hub(8, PLAIN).unwrap(), 1), "7");
+    // Where the least number of steps is enough for the least time.
+    assert_eq!(in_steps(&build_ring(4).unwrap(), 2), "3/2");
+    assert_eq!(in_steps(&build_ring(5).unwrap(), 2), "2");
+    assert_eq!(in_steps(&build_ring(8).unwrap(), 4), "7/2");
+    assert_eq!(in_steps(&build_line(4).unwrap(), 3), "3");
+    assert_eq!(in_steps(&build_hypercube(3).unwrap(), 3), "7/3");
+    assert_eq!(in_steps(&build_full(8, 1).unwrap(), 1), "1");
+}
+
+#[test]
+fn too_few_steps_and_too_large_machines_are_told() {
+    let dgx1 = build_dgx1().unwrap();
+    let too_few = Err(BoundError::TooFewSteps { least: 2 });
+    assert_eq!(bound_allgather_in_steps(&dgx1, 1), too_few);
+    assert_eq!(bound_reduce_scatter_in_steps(&dgx1, 0), too_few);
+    let large = boxes(16, 8, 9, 1);
+    assert_eq!(bound_allgather_in_steps(&large, 2), Err(BoundError::TooLarge));
 }
 
 #[test]

@@ -180,9 +180,13 @@ fn steps_are_the_longest_of_the_shortest_paths() {
             match bound_steps(&topology, kind) {
                 Ok(bound) => {
                     assert_eq!(demands.into_iter().max().unwrap(), Some(bound.steps));
-                    let length = lengths[bound.from.0 as usize][bound.to.0 as usize];
-                    assert_eq!(length, Some(bound.steps));
-                    assert!(kind.has_demand(bound.from, bound.to));
+                    // Collectives that run backwards have their pair on the reversed topology.
+                    let [from, to] = match kind.reverse() {
+                        Some(_) => [bound.to, bound.from],
+                        None => [bound.from, bound.to],
+                    };
+                    assert_eq!(lengths[from.0 as usize][to.0 as usize], Some(bound.steps));
+                    assert!(kind.has_demand(from, to));
                 }
                 Err(BoundError::Unreachable { from, to }) => {
                     assert_eq!(lengths[from.0 as usize][to.0 as usize], None);

@@ -4,17 +4,21 @@
 
 use synth::bound::alltoall::bound_alltoall;
 use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
+use synth::bound::layered::{bound_allgather_in_steps, bound_reduce_scatter_in_steps};
 use synth::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
 use synth::bound::steps::bound_steps;
 use synth::collective::CollectiveKind;
 use synth::families::{
-    BoxShape, build_boxes, build_dgx1, build_hub, build_line, build_mi250, build_ring,
+    BoxShape, RelativeGraph, build_boxes, build_dgx1, build_hub, build_line, build_mi250,
+    build_ring,
 };
 use synth::graph::{SwitchAbilities, Topology, TopologyError, Vertex};
-use synth::proof::check::{MAX_CERTIFICATES, MAX_PROOF_LINES, check_proof};
+use synth::proof::read::check_proof;
 use synth::proof::write::{Certificate, write_proof};
-use synth::proof::{ProofError, ProofFlaw, ProvedClaim, ProvedQuantity};
-use synth::rational::Rational;
+use synth::proof::{
+    MAX_CERTIFICATES, MAX_PROOF_LINES, ProofError, ProofFlaw, ProvedClaim, ProvedQuantity,
+};
+use synth::rational::{ArithmeticError, Rational};
 
 fn collect_certificates(topology: &Topology) -> Vec<Certificate> {
     let root = Vertex(topology.count_ranks() - 1);
@@ -48,6 +52,11 @@ fn expect_claims(certificates: &[Certificate]) -> Vec<ProvedClaim> {
             quantity: ProvedQuantity::TimePerChunk,
             value: bound.value,
         },
+        Certificate::Layered { collective, bound } => ProvedClaim {
+            collective: collective.to_string(),
+            quantity: ProvedQuantity::TimePerChunkInSteps(u64::from(bound.steps)),
+            value: bound.value,
+        },
         Certificate::Lengths { bound } => ProvedClaim {
             collective: "alltoall".to_owned(),
             quantity: ProvedQuantity::TimePerChunk,
@@ -69,11 +78,76 @@ fn bounds_are_proved() {
     let topologies =
         [build_dgx1(), build_hub(8, abilities), build_boxes(shape), build_mi250(2, 50, 16)];
     for topology in topologies.map(Result::unwrap) {
-        let certificates = collect_certificates(&topology);
+        let mut certificates = collect_certificates(&topology);
+        let collective = CollectiveKind::AllGather;
+        // The last one is too large for the linear program.
+        if let Ok(bound) = bound_allgather_in_steps(&topology, 2) {
+            certificates.push(Certificate::Layered { collective, bound });
+            let collective = CollectiveKind::ReduceScatter;
+            let bound = bound_reduce_scatter_in_steps(&topology, 2).unwrap();
+            certificates.push(Certificate::Layered { collective, bound });
+        } else {
+            assert_eq!(topology.count_ranks(), 32);
+        }
         let proof = check_proof(&write_proof(&topology, &certificates)).unwrap();
         assert_eq!(proof.topology, topology);
         assert_eq!(proof.claims, expect_claims(&certificates));
     }
+}
+
+/// A graph of up to five ranks and two switches, whose edges need not go both ways.
+fn draw_topology(random: &mut fastrand::Rng) -> Topology {
+    let ranks = random.u32(2..6);
+    let vertices = ranks + random.u32(0..3);
+    let mut graph = RelativeGraph::new(ranks);
+    for _ in ranks..vertices {
+        graph.add_switch(SwitchAbilities::default());
+    }
+    for from in 0..vertices {
+        for to in (0..vertices).filter(|to| *to != from) {
+            if random.u8(0..10) < 6 {
+                graph.add_edge(Vertex(from), Vertex(to), random.u64(1..10));
+            }
+        }
+    }
+    graph.build().unwrap()
+}
+
+#[test]
+fn bounds_of_random_graphs_are_proved() {
+    let mut random = fastrand::Rng::with_seed(45);
+    let mut proved = 0;
+    for _ in 0..40 {
+        let topology = draw_topology(&mut random);
+        if topology.check_reachability().is_err() {
+            continue;
+        }
+        let mut certificates = collect_certificates(&topology);
+        let bandwidth = bound_allgather(&topology).unwrap().value;
+        let reversed_bandwidth = bound_reduce_scatter(&topology).unwrap().value;
+        let least = bound_steps(&topology, CollectiveKind::AllGather).unwrap().steps;
+        let mut last: Option<[Rational; 2]> = None;
+        for steps in least..least + 3 {
+            let bound = bound_allgather_in_steps(&topology, steps).unwrap();
+            let reversed = bound_reduce_scatter_in_steps(&topology, steps).unwrap();
+            // More steps need no more time, and never less than any number of them.
+            assert!(bound.value >= bandwidth && reversed.value >= reversed_bandwidth);
+            if let Some([last, last_reversed]) = last {
+                assert!(bound.value <= last && reversed.value <= last_reversed);
+            }
+            last = Some([bound.value, reversed.value]);
+            for (collective, bound) in
+                [(CollectiveKind::AllGather, bound), (CollectiveKind::ReduceScatter, reversed)]
+            {
+                certificates.push(Certificate::Layered { collective, bound });
+            }
+        }
+        let proof = check_proof(&write_proof(&topology, &certificates)).unwrap();
+        assert_eq!(proof.topology, topology);
+        assert_eq!(proof.claims, expect_claims(&certificates));
+        proved += 1;
+    }
+    assert!(proved > 20, "{proved}");
 }
 
 /// A ring of four ranks, with a certificate of each kind; the values are those of the closed forms.
@@ -93,9 +167,10 @@ cut allgather 3 3/2 : 0 1 2
 cut broadcast(0) 2 1/2 : 0 1
 cut alltoall 2 2/1 : 0 1
 steps allgather 0 2 2 : 0 1 2 1
-steps gather(1) 3 1 2 : 1 2 1 0
+steps gather(1) 1 3 2 : 1 0 1 2
 lp alltoall 2 : 1 1 1 1 1 1 1 1
-end 6
+layered allgather 2 3/2 : 0 3 1 1 1 0 3 2 1 1 2 3 1 5 1 2 3 2 5 1 1 3 2 1 1 1 3 2 5 1
+end 7
 ";
 
 #[test]
@@ -116,6 +191,8 @@ fn proofs_can_be_written_by_hand() {
             "allgather Steps 2",
             "gather(1) Steps 2",
             "alltoall TimePerChunk 2",
+            // The edges into rank 3, in those steps in which a chunk can pass them.
+            "allgather TimePerChunkInSteps(2) 3/2",
         ]
     );
 }
@@ -185,8 +262,36 @@ fn broken_steps_are_refused() {
         wrong("allgather 0 2 2", "allgather 0 4 2", ProofFlaw::WrongVertex),
         wrong("allgather 0 2 2", "allgather 0 0 0", ProofFlaw::WrongVertex),
         wrong("steps allgather", "steps broadcast(1)", ProofFlaw::WrongVertex),
-        wrong("steps allgather", "steps gather(0)", ProofFlaw::WrongVertex),
+        wrong("steps allgather", "steps gather(1)", ProofFlaw::WrongVertex),
         wrong("steps allgather 0", "steps allgather", ProofFlaw::Malformed),
+    ];
+    refuse_all(breaks);
+}
+
+/// The flaw of a bound that is infinite.
+const NOTHING_OFFERED: ProofFlaw = ProofFlaw::Arithmetic(ArithmeticError::DivisionByZero);
+
+#[test]
+fn broken_layers_are_refused() {
+    let wrong = |old, new, flaw| Break { old, new, line: 18, flaw };
+    let breaks = [
+        // Other steps than the lengths are for, and another value.
+        wrong("allgather 2 3/2", "allgather 3 3/2", ProofFlaw::WrongValue),
+        wrong("allgather 2 3/2", "allgather 1 3/2", ProofFlaw::Malformed),
+        wrong("allgather 2 3/2", "allgather 2 1501/1000", ProofFlaw::WrongValue),
+        wrong("2 3/2 : 0 3 1 1 1", "18446744073709551615 3/2 : 0 3 1 1 1", ProofFlaw::TooLong),
+        // One length that is larger or missing, and a pair to which two of them belong.
+        wrong("0 3 1 1 1", "0 3 1 1 2", ProofFlaw::WrongValue),
+        wrong("0 3 1 1 1 ", "", ProofFlaw::WrongValue),
+        wrong("1 3 2 5 1", "1 2 2 5 1", ProofFlaw::WrongValue),
+        wrong("0 3 2 1 1", "0 3 1 1 1", ProofFlaw::Malformed),
+        // No such edge, step or rank.
+        wrong("0 3 1 1 1", "0 3 1 8 1", ProofFlaw::WrongVertex),
+        wrong("0 3 1 1 1", "0 3 0 1 1", ProofFlaw::Malformed),
+        wrong("0 3 1 1 1", "0 4 1 1 1", ProofFlaw::WrongVertex),
+        wrong("0 3 1 1 1", "0 3 1 1", ProofFlaw::Malformed),
+        wrong("layered allgather", "layered alltoall", ProofFlaw::Malformed),
+        wrong("layered allgather", "layered broadcast(0)", ProofFlaw::Malformed),
     ];
     refuse_all(breaks);
 }
@@ -197,9 +302,15 @@ fn broken_lengths_are_refused() {
     let breaks = [
         wrong("lp alltoall 2", "lp alltoall 2001/1000", ProofFlaw::WrongValue),
         // One length that is larger or negative.
-        wrong(": 1 1 1 1 1", ": 1 1001/1000 1 1 1", ProofFlaw::WrongValue),
-        wrong(": 1 1 1 1 1", ": 1 -1 1 1 1", ProofFlaw::WrongValue),
-        wrong("1 1 1 1 1 1 1 1", "0 0 0 0 0 0 0 0", ProofFlaw::WrongValue),
+        wrong(
+            ": 1 1 1 1 1 1 1 1",
+            ": 1000 1001 1000 1000 1000 1000 1000 1000",
+            ProofFlaw::WrongValue,
+        ),
+        wrong(": 1 1 1 1 1", ": 1 0 1 1 1", ProofFlaw::WrongValue),
+        wrong(": 1 1 1 1 1", ": 1 -1 1 1 1", ProofFlaw::Malformed),
+        wrong(": 1 1 1 1 1", ": 1 1/2 1 1 1", ProofFlaw::Malformed),
+        wrong(": 1 1 1 1 1 1 1 1", ": 0 0 0 0 0 0 0 0", NOTHING_OFFERED),
         wrong(": 1 1", ": 1", ProofFlaw::Malformed),
         wrong("lp alltoall", "lp allgather", ProofFlaw::Malformed),
         wrong("lp alltoall", "lp alltoall(0)", ProofFlaw::Malformed),
@@ -215,10 +326,10 @@ fn broken_files_are_refused() {
         wrong("rates relative", "rates bits", 2, ProofFlaw::Malformed),
         wrong("edge 0 1 1 0", "edge 0 1 x 0", 4, ProofFlaw::Malformed),
         wrong("edge 3 2 1 0", "link 3 2 1 0", 11, ProofFlaw::Malformed),
-        wrong("end 6", "end 5", 18, ProofFlaw::Incomplete),
-        wrong("end 6\n", "end 6\ncut\n", 18, ProofFlaw::Incomplete),
-        wrong("end 6\n", "", 18, ProofFlaw::Incomplete),
-        wrong("cut broadcast(0) 2 1/2 : 0 1\n", "", 17, ProofFlaw::Incomplete),
+        wrong("end 7", "end 6", 19, ProofFlaw::Incomplete),
+        wrong("end 7\n", "end 7\ncut\n", 19, ProofFlaw::Incomplete),
+        wrong("end 7\n", "", 19, ProofFlaw::Incomplete),
+        wrong("cut broadcast(0) 2 1/2 : 0 1\n", "", 18, ProofFlaw::Incomplete),
         wrong(
             "edge 3 2 1 0 memory port",
             "edge 3 4 1 0 memory port",
@@ -243,18 +354,26 @@ fn broken_files_are_refused() {
 #[test]
 fn numbers_that_overflow_are_refused() {
     let large = i128::MAX.to_string();
-    let overflow = ProofFlaw::Arithmetic(synth::rational::ArithmeticError::Overflow);
     let refuse = |old: &str, new: &str, line, flaw: &ProofFlaw| {
         let broken = RING.replacen(old, new, 1);
         assert_ne!(broken, RING);
         let error = ProofError { line, flaw: flaw.clone() };
         assert_eq!(check_proof(&broken), Err(error), "{new}");
     };
-    refuse("3 3/2", &format!("3 {large}"), 12, &overflow);
+    refuse("3 3/2", &format!("3 {large}"), 12, &ProofFlaw::WrongValue);
     refuse("3 3/2", &format!("3 {large}0"), 12, &ProofFlaw::Malformed);
-    refuse("lp alltoall 2", &format!("lp alltoall {large}"), 17, &overflow);
-    refuse(": 1 1 1 1 1", &format!(": {large} {large} 1 1 1"), 17, &overflow);
+    refuse("lp alltoall 2", &format!("lp alltoall {large}"), 17, &ProofFlaw::WrongValue);
+    // 2^64 - 1 and one more.
+    let longest = " 18446744073709551615".repeat(8);
+    assert!(check_proof(&RING.replace(" 1 1 1 1 1 1 1 1", &longest)).is_ok());
+    refuse(": 1 1 1 1 1", ": 18446744073709551616 1 1 1 1", 17, &ProofFlaw::Malformed);
     refuse(": 0 1 2 1", ": 0 1 4294967296 1", 15, &ProofFlaw::Malformed);
+    // A round is so long that the bound does not fit: 2 * 2^126.
+    let slow = RING.replace(" 1 0 memory", " 1/85070591730234615865843651857942052864 0 memory");
+    let (slow, _) = slow.split_once("cut").unwrap();
+    let flaw = ProofFlaw::Arithmetic(ArithmeticError::Overflow);
+    let error = ProofError { line: 12, flaw };
+    assert_eq!(check_proof(&format!("{slow}lp alltoall 2 : 1 1 1 1 1 1 1 1\nend 1\n")), Err(error));
     let rates = ProofFlaw::Topology(TopologyError::RatesOverflow { edge: 0 });
     refuse("edge 0 1 1 0", &format!("edge 0 1 {large} 0"), 11, &rates);
 }

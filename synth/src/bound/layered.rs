@@ -265,11 +265,14 @@ impl<'a> CutSearch<'a> {
                 let needed = WHOLE_CHUNK - TOLERATED_LACK;
                 if self.network.maximize_flow(source, sink, needed) < needed {
                     let reached = self.network.collect_reachable(source);
-                    found.push(self.collect_cut(origin, destination, &reached));
+                    let near = self.collect_cut(origin, destination, &reached);
                     let reaching = self.network.collect_reaching(sink);
                     let complement = reaching.as_slice().iter().map(|is_in| !is_in);
                     let complement = complement.collect::<Vec<bool>>().into();
-                    found.push(self.collect_cut(origin, destination, &complement));
+                    let far = self.collect_cut(origin, destination, &complement);
+                    let is_other = far.edges != near.edges;
+                    found.push(near);
+                    found.extend(is_other.then_some(far));
                 }
             }
         }

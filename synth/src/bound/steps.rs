@@ -3,13 +3,14 @@
 //! In a step, data moves from rank to rank along one edge, or through switches, which take no step of their own. So an
 //! edge into a rank has length 1, and one into a switch has length 0.
 
-use super::{BoundError, check_rank_count, check_root};
+use super::{BoundError, check_rank_count, check_root, reverse_error};
 use crate::collective::CollectiveKind;
 use crate::dense::DenseMap;
 use crate::graph::{Topology, Vertex};
 use std::collections::VecDeque;
 
-/// A bound on the number of steps, and the pair of ranks that shows it.
+/// A bound on the number of steps, and the pair of ranks that shows it. For collectives that run backwards (see
+/// [`CollectiveKind::reverse`]) the pair and the distances are those of the reversed topology.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepBound {
     /// The number of steps.
@@ -31,13 +32,19 @@ const UNREACHED: u32 = u32::MAX;
 /// # Errors
 /// [`BoundError::Unreachable`] if the collective is impossible, and those about roots and single ranks.
 pub fn bound_steps(topology: &Topology, kind: CollectiveKind) -> Result<StepBound, BoundError> {
-    match kind.root() {
-        Some(root) => check_root(topology, root)?,
-        None => check_rank_count(topology)?,
+    if let Some(forward) = kind.reverse() {
+        return bound_steps(&topology.reverse(), forward).map_err(reverse_error);
     }
+    let origins: Vec<Vertex> = if let Some(root) = kind.root() {
+        check_root(topology, root)?;
+        vec![root]
+    } else {
+        check_rank_count(topology)?;
+        topology.ranks().collect()
+    };
     let neighbors = topology.collect_neighbors();
     let mut best: Option<StepBound> = None;
-    for from in kind.collect_origins(topology) {
+    for from in origins {
         let distances = measure_distances(topology, &neighbors, from);
         for to in topology.ranks().filter(|to| kind.has_demand(from, *to)) {
             let steps = distances[to];

@@ -2,6 +2,7 @@
 
 use crate::bound::CutBound;
 use crate::bound::alltoall::LengthBound;
+use crate::bound::layered::{LayeredBound, LayeredLength};
 use crate::bound::steps::StepBound;
 use crate::collective::CollectiveKind;
 use crate::graph::Topology;
@@ -30,6 +31,13 @@ pub enum Certificate {
         /// The bound.
         bound: LengthBound,
     },
+    /// A bound on the time per chunk of an AllGather or a ReduceScatter in so many steps.
+    Layered {
+        /// The collective.
+        collective: CollectiveKind,
+        /// The bound.
+        bound: LayeredBound,
+    },
 }
 
 /// The proof file of certificates that hold on a topology. The format is that of [`crate::proof`].
@@ -48,6 +56,14 @@ fn write_certificate(certificate: &Certificate) -> String {
         Certificate::Lengths { bound } => {
             let collective = CollectiveKind::AllToAll;
             format!("lp {collective} {} :{}\n", bound.value, join_numbers(&bound.lengths))
+        }
+        Certificate::Layered { collective, bound } => {
+            let place = |place: &LayeredLength| {
+                let LayeredLength { origin, destination, step, edge, length } = place;
+                format!(" {origin} {destination} {step} {edge} {length}")
+            };
+            let places: String = bound.lengths.iter().map(place).collect();
+            format!("layered {collective} {} {} :{places}\n", bound.steps, bound.value)
         }
         Certificate::Steps { collective, bound } => {
             let StepBound { steps, from, to, distances } = bound;
