@@ -1,6 +1,8 @@
 //! Exact lower bounds for collectives, each with a witness that shows it.
 
+pub mod allreduce;
 pub mod alltoall;
+mod budget;
 pub mod cut;
 pub mod layered;
 mod paths;

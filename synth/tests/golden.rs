@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
 use synth::bound::BoundError;
+use synth::bound::allreduce::bound_allreduce;
 use synth::bound::alltoall::bound_alltoall;
 use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
 use synth::bound::layered::{bound_allgather_in_steps, bound_reduce_scatter_in_steps};
@@ -202,6 +203,35 @@ fn few_steps_take_more_time() {
     assert_eq!(in_steps(&build_line(4).unwrap(), 3), "3");
     assert_eq!(in_steps(&build_hypercube(3).unwrap(), 3), "7/3");
     assert_eq!(in_steps(&build_full(8, 1).unwrap(), 1), "1");
+}
+
+#[test]
+fn allreduce_is_bound_per_buffer() {
+    const ABLE: SwitchAbilities = SwitchAbilities { multicast: true, reduce: true };
+    let allreduce = |topology: Result<Topology, _>| {
+        bound_allreduce(&topology.unwrap()).unwrap().value.to_string()
+    };
+    // As long as a ReduceScatter and an AllGather.
+    assert_eq!(allreduce(build_dgx1()), "7/24");
+    assert_eq!(allreduce(build_ring(8)), "7/8");
+    assert_eq!(allreduce(build_hypercube(3)), "7/12");
+    assert_eq!(allreduce(build_full(8, 1)), "1/4");
+    assert_eq!(allreduce(build_two_cliques(4, 4)), "1");
+    assert_eq!(allreduce(build_hub(8, PLAIN)), "7/4");
+    // Faster than these.
+    assert_eq!(allreduce(build_line(4)), "1");
+    assert_eq!(allreduce(build_line(8)), "1");
+    assert_eq!(allreduce(build_star(8)), "1");
+    assert_eq!(allreduce(build_hub(8, ABLE)), "1");
+    let boxes = |boxes, port_rate, abilities| {
+        build_boxes(BoxShape { boxes, ranks: 8, port_rate, card_rate: 1, rails: 1, abilities })
+    };
+    assert_eq!(allreduce(boxes(2, 9, PLAIN)), "3/16");
+    assert_eq!(allreduce(boxes(4, 9, PLAIN)), "31/160");
+    assert_eq!(allreduce(boxes(2, 12, PLAIN)), "15/104");
+    assert_eq!(allreduce(boxes(2, 9, ABLE)), "1/8");
+    assert_eq!(allreduce(boxes(4, 9, ABLE)), "1/8");
+    assert_eq!(allreduce(boxes(2, 12, ABLE)), "1/8");
 }
 
 #[test]

@@ -10,6 +10,7 @@
 //! so far. Then the lengths are rounded to integers, and the bound is computed from these, exactly. So it is always valid;
 //! it is the optimum if the rounding met the exact lengths and the budget sufficed.
 
+use super::budget::{MAX_FIRST_ROWS, MAX_PIVOT_WORK, MAX_ROUNDS, PRECISION};
 use super::paths::{EdgeIndex, EdgeLists, UNREACHED};
 use super::rounding::{rate_fractions, round_finely, round_ratios};
 use super::{BoundError, all_vertices, check_rank_count};
@@ -17,22 +18,6 @@ use crate::dense::DenseMap;
 use crate::graph::{Topology, Vertex};
 use crate::rational::Rational;
 use crate::simplex::{LinearOutcome, LinearProgram, LinearTerm, RowId, Unknown};
-
-/// How often routings are searched for. The machines of the literature need less than 30 rounds; beyond the limit the
-/// best lengths so far are used, and the bound may be below the optimum.
-const MAX_ROUNDS: usize = 300;
-
-/// How many numbers of the dictionary the pivots may change in all, which takes about a second. Beyond it the best
-/// lengths so far are used, and the bound may be below the optimum.
-const MAX_PIVOT_WORK: usize = 1 << 30;
-
-/// How many numbers the first rows of the dictionary may have, which take some 16 MiB: one for each rank and each edge
-/// or rank. For larger machines there is no program: the bound is the larger one of those that the
-/// inverse rates and the fullest edges show.
-const MAX_FIRST_ROWS: usize = 1 << 21;
-
-/// Lengths are searched to this relative precision.
-const PRECISION: f64 = 1e-9;
 
 /// The length that is added to each edge while routings are searched for, so that edges of length 0 form no circles, and
 /// paths of few edges are preferred.

@@ -19,6 +19,9 @@
 //! max over t of sum over e of rate(e) * max over o of sum over d of l(o, d, e, t)
 //! ```
 
+use super::budget::{
+    MAX_LAYERED_VARIABLES, MAX_PIVOT_WORK, MAX_ROUNDS, PRECISION, TOLERATED_LACK, WHOLE_FLOW,
+};
 use super::paths::EdgeIndex;
 use super::rounding::{rate_fractions, round_ratios};
 use super::steps::{bound_steps, measure_distances};
@@ -30,26 +33,6 @@ use crate::graph::{Topology, Vertex};
 use crate::rational::Rational;
 use crate::simplex::{LinearOutcome, LinearProgram, LinearTerm, RowId, Unknown};
 use std::collections::BTreeMap;
-
-/// How many variables the program may have: one for each origin, edge and step. The dictionary has some rows for each of
-/// them, so that more take too much memory; [`BoundError::TooLarge`] reports it.
-const MAX_VARIABLES: usize = 1 << 14;
-
-/// How often cuts are searched for. Beyond it the bound is the one that the cuts so far show.
-const MAX_ROUNDS: usize = 400;
-
-/// How many numbers of the dictionary the pivots may change in all, which takes some seconds. Beyond it the bound is the
-/// one that the cuts so far show.
-const MAX_PIVOT_WORK: usize = 1 << 32;
-
-/// Solutions are searched to this relative precision.
-const PRECISION: f64 = 1e-9;
-
-/// The capacity of an edge that carries a whole chunk, where cuts are searched for.
-const WHOLE_CHUNK: u64 = 1 << 40;
-
-/// How much a flow may lack. It is more than all edges of a path get beyond what they carry, one each.
-const TOLERATED_LACK: u64 = 1 << 20;
 
 /// A bound on the time per chunk of an AllGather in so many steps, and the lengths that show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +75,7 @@ pub fn bound_allgather_in_steps(
         return Err(BoundError::TooFewSteps { least });
     }
     let variables = topology.ranks().len() * topology.edges().len();
-    if variables.saturating_mul(steps as usize) > MAX_VARIABLES {
+    if variables.saturating_mul(steps as usize) > MAX_LAYERED_VARIABLES {
         return Err(BoundError::TooLarge);
     }
     let mut search = CutSearch::new(topology, steps);
@@ -159,7 +142,7 @@ impl<'a> CutSearch<'a> {
         for step in 1..=steps {
             for rank in topology.ranks() {
                 let ends = [step - 1, step].map(|time| find_node(topology, rank, time));
-                network.add_arc(ends[0], ends[1], WHOLE_CHUNK);
+                network.add_arc(ends[0], ends[1], WHOLE_FLOW);
             }
             for (index, edge) in (0..).zip(topology.edges()) {
                 let before = if topology.is_rank(edge.from) { step - 1 } else { step };
@@ -256,13 +239,13 @@ impl<'a> CutSearch<'a> {
             }
             for amount in &self.amounts[origin] {
                 // One more, so that of several minimum cuts one of few edges is found.
-                let carried = (values[amount.unknown].clamp(0.0, 1.0) * WHOLE_CHUNK as f64) as u64;
+                let carried = (values[amount.unknown].clamp(0.0, 1.0) * WHOLE_FLOW as f64) as u64;
                 self.network.set_capacity(amount.arc, carried + 1);
             }
             for destination in self.topology.ranks().filter(|rank| *rank != origin) {
                 self.network.clear_flow();
                 let sink = find_node(self.topology, destination, self.steps);
-                let needed = WHOLE_CHUNK - TOLERATED_LACK;
+                let needed = WHOLE_FLOW - TOLERATED_LACK;
                 if self.network.maximize_flow(source, sink, needed) < needed {
                     let reached = self.network.collect_reachable(source);
                     let near = self.collect_cut(origin, destination, &reached);

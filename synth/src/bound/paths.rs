@@ -45,6 +45,16 @@ impl EdgeLists {
         lists
     }
 
+    /// The edges, each turned round.
+    pub(super) fn reverse(self) -> EdgeLists {
+        EdgeLists {
+            heads: self.tails,
+            tails: self.heads,
+            leaving: self.entering,
+            entering: self.leaving,
+        }
+    }
+
     /// The distance of each vertex from one. The sum of all lengths is below [`UNREACHED`].
     pub(super) fn measure_distances(
         &self,

@@ -1,0 +1,399 @@
+//! The bandwidth bound of an AllReduce that need not be a ReduceScatter and an AllGather.
+//!
+//! The buffer is divided among roots: rank `v` sums up the share `x(v)` and sends the sum to all. Let `p(e)` be how much of
+//! the copies an edge carries, `q(e)` how much of the sums to come. Then `p(e) + q(e) <= rate(e) * T`; one unit can flow
+//! within `p` from the roots, which offer `x(v)`, to each rank; and one unit within `q` from each rank to the roots. At a
+//! switch without `multicast` as much of `p` leaves as enters, at one without `reduce` as much of `q`. The least `T` is the
+//! bound, per whole buffer.
+//!
+//! That each rank gets a unit means that every cut around it has at least 1, with the shares of the roots on its side.
+//! Cuts become rows one after another, as for [`super::layered`]. Their prices in the dual solution are lengths
+//! `l(d, e)` and `m(d, e)` of the edges, for the copies to rank `d` and for the sums from it; those of the switches'
+//! rows are potentials `a(w)` and `b(w)`, of any sign. For any such numbers the following is a bound, by weak duality, and
+//! it is what is returned, computed exactly from integers:
+//!
+//! ```text
+//! min over v of sum over d of (distance from v to d under l(d, ..) + from d to v under m(d, ..))
+//! ----------------------------------------------------------------------------------------------------
+//! sum over e of rate(e) * max(0, a(head) - a(tail) + sum over d of l(d, e), the same of b and m)
+//! ```
+
+use super::budget::{
+    MAX_ALLREDUCE_VARIABLES, MAX_PIVOT_WORK, MAX_ROUNDS, PRECISION, TOLERATED_LACK, WHOLE_FLOW,
+};
+use super::paths::{EdgeIndex, EdgeLists};
+use super::rounding::{rate_fractions, round_ratios};
+use super::steps::bound_steps;
+use super::{BoundError, check_rank_count};
+use crate::collective::CollectiveKind;
+use crate::dense::DenseMap;
+use crate::flow::{FlowArc, FlowNetwork, FlowNode};
+use crate::graph::{Topology, Vertex};
+use crate::rational::Rational;
+use crate::simplex::{LinearOutcome, LinearProgram, LinearTerm, RowId, Unknown};
+use std::collections::BTreeMap;
+
+/// A bound on the time per buffer of an AllReduce, and the lengths and potentials that show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllReduceBound {
+    /// The bound, in rounds per buffer, or in seconds per byte.
+    pub value: Rational,
+    /// What shows it on the way from the roots to the ranks.
+    pub copies: ReduceSide,
+    /// What shows it on the way from the ranks to the roots.
+    pub sums: ReduceSide,
+}
+
+/// The lengths and potentials of one half of an AllReduce.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReduceSide {
+    /// For each rank the length of each of the topology's edges.
+    pub lengths: Vec<Vec<u64>>,
+    /// The potential of each vertex; zero for ranks, and for switches that can do what this half needs.
+    pub potentials: Vec<i64>,
+}
+
+/// The bound of an AllReduce.
+///
+/// # Errors
+/// [`BoundError::TooLarge`], [`BoundError::Unreachable`], [`BoundError::SingleRank`] and [`BoundError::Arithmetic`].
+pub fn bound_allreduce(topology: &Topology) -> Result<AllReduceBound, BoundError> {
+    check_rank_count(topology)?;
+    if topology.ranks().len() + topology.edges().len() > MAX_ALLREDUCE_VARIABLES {
+        return Err(BoundError::TooLarge);
+    }
+    // Finds pairs that no path joins.
+    bound_steps(topology, CollectiveKind::AllReduce)?;
+    let mut search = RootSearch::new(topology);
+    search.run();
+    let [copies, sums] = search.round_prices();
+    let value = measure_value(topology, &copies, &sums)?;
+    Ok(AllReduceBound { value, copies, sums })
+}
+
+/// One of the two halves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Half {
+    Copies,
+    Sums,
+}
+
+const HALVES: [Half; 2] = [Half::Copies, Half::Sums];
+
+/// What a row of the program says.
+enum RowMeaning {
+    /// A cut around a rank, by the edges that it cuts.
+    Cut { half: Half, rank: Vertex, edges: Vec<EdgeIndex> },
+    /// As much enters a switch as leaves it (factor 1), or the other way round (factor -1).
+    Switch { half: Half, switch: Vertex, factor: f64 },
+}
+
+/// The flows from the roots to a rank, or the reverse of those from a rank to the roots.
+struct HalfNetwork {
+    network: FlowNetwork,
+    /// The arc of each edge, turned round for the sums.
+    edges: Vec<FlowArc>,
+    /// The arcs from the source to each rank.
+    roots: Vec<FlowArc>,
+}
+
+/// The search for the cuts that bind.
+struct RootSearch<'a> {
+    topology: &'a Topology,
+    source: FlowNode,
+    networks: [HalfNetwork; 2],
+    /// Its variables are the time, the shares of the roots, the copies and the sums on each edge.
+    program: LinearProgram,
+    variable_count: u32,
+    meanings: BTreeMap<RowId, RowMeaning>,
+    first_cut: RowId,
+    /// A solution that satisfies every cut: the value of each variable.
+    inner: DenseMap<Unknown, f64>,
+}
+
+impl<'a> RootSearch<'a> {
+    fn new(topology: &'a Topology) -> RootSearch<'a> {
+        let variable_count = 1 + topology.count_ranks() + 2 * topology.edges().len() as u32;
+        let mut costs = vec![0.0; variable_count as usize];
+        costs.iter_mut().take(1).for_each(|cost| *cost = 1.0);
+        // One rank is the root of everything, and all edges carry everything.
+        let mut inner = DenseMap::filled(variable_count as usize, 1.0);
+        for rank in topology.ranks().skip(1) {
+            inner[find_share(rank)] = 0.0;
+        }
+        let mut search = RootSearch {
+            topology,
+            source: FlowNode(topology.count_vertices() as u32),
+            networks: HALVES.map(|half| HalfNetwork::new(topology, half)),
+            program: LinearProgram::new(costs),
+            variable_count,
+            meanings: BTreeMap::new(),
+            first_cut: RowId(0),
+            inner,
+        };
+        search.add_fixed_rows();
+        search
+    }
+
+    /// The rows of the rates, of the shares and of the switches.
+    fn add_fixed_rows(&mut self) {
+        let rates = rate_fractions(self.topology);
+        let edges = (0..self.topology.edges().len() as u32).map(EdgeIndex);
+        for edge in edges {
+            let carried = HALVES
+                .map(|half| LinearTerm { unknown: self.find_amount(half, edge), factor: -1.0 });
+            let time = LinearTerm { unknown: Unknown(0), factor: rates[edge] };
+            self.program.add_row(&[&[time], carried.as_slice()].concat(), 0.0);
+        }
+        let share = |rank| LinearTerm { unknown: find_share(rank), factor: -1.0 };
+        let shares: Vec<LinearTerm> = self.topology.ranks().map(share).collect();
+        let mut last = self.program.add_row(&shares, -1.0);
+        for (switch, abilities) in
+            (self.topology.count_ranks()..).map(Vertex).zip(self.topology.switches())
+        {
+            let can_do = [abilities.multicast, abilities.reduce];
+            for (half, _) in HALVES.into_iter().zip(can_do).filter(|(_, can_do)| !can_do) {
+                for factor in [1.0, -1.0] {
+                    last = self.program.add_row(&self.collect_switch(half, switch, factor), 0.0);
+                    self.meanings.insert(last, RowMeaning::Switch { half, switch, factor });
+                }
+            }
+        }
+        self.first_cut = RowId(last.0 + 1);
+    }
+
+    /// What enters a switch less what leaves it, times a factor.
+    fn collect_switch(&self, half: Half, switch: Vertex, factor: f64) -> Vec<LinearTerm> {
+        let mut terms = Vec::new();
+        for (index, edge) in (0..).map(EdgeIndex).zip(self.topology.edges()) {
+            let unknown = self.find_amount(half, index);
+            if edge.to == switch {
+                terms.push(LinearTerm { unknown, factor });
+            } else if edge.from == switch {
+                terms.push(LinearTerm { unknown, factor: -factor });
+            }
+        }
+        terms
+    }
+
+    fn find_amount(&self, half: Half, edge: EdgeIndex) -> Unknown {
+        let edges = self.topology.edges().len() as u32;
+        let before = 1 + self.topology.count_ranks();
+        match half {
+            Half::Copies => Unknown(before + edge.0),
+            Half::Sums => Unknown(before + edges + edge.0),
+        }
+    }
+
+    /// Adds cuts and improves the solution in turn, as far as the budgets go. Cuts that the point between the solution and
+    /// a feasible one violates cut off more than those that the solution violates (as in the bound of AllToAll).
+    fn run(&mut self) {
+        for _ in 0..MAX_ROUNDS {
+            let unknowns = (0..self.variable_count).map(Unknown);
+            let outer = unknowns.map(|unknown| self.program.value(unknown)).collect::<Vec<f64>>();
+            let between = outer.iter().zip(self.inner.as_slice());
+            let between = between.map(|(outer, inner)| (outer + inner) / 2.0);
+            let between: DenseMap<Unknown, f64> = between.collect::<Vec<f64>>().into();
+            if self.add_violated_cuts(&between) == 0 {
+                self.inner = between;
+                if self.add_violated_cuts(&outer.into()) == 0 {
+                    return;
+                }
+            }
+            let before = self.program.objective();
+            if self.program.optimize(MAX_PIVOT_WORK) != LinearOutcome::Optimal {
+                return;
+            }
+            // Rows that are dropped can come back; as long as the objective grows, this has an end.
+            if self.program.objective() > before + PRECISION {
+                self.program.drop_slack_rows(self.first_cut);
+            }
+        }
+    }
+
+    /// Adds a row for each rank that gets less than the buffer, or whose sums do not all arrive. Returns how many.
+    fn add_violated_cuts(&mut self, values: &DenseMap<Unknown, f64>) -> usize {
+        // One more, so that of several minimum cuts one of few edges is found.
+        let capacity =
+            |unknown: Unknown| (values[unknown].clamp(0.0, 1.0) * WHOLE_FLOW as f64) as u64 + 1;
+        let mut count = 0;
+        for half in HALVES {
+            let amounts: Vec<Unknown> = (0..self.topology.edges().len() as u32)
+                .map(|edge| self.find_amount(half, EdgeIndex(edge)))
+                .collect();
+            let mut found = Vec::new();
+            let [copies, sums] = &mut self.networks;
+            let half_network = if half == Half::Copies { copies } else { sums };
+            for (arc, unknown) in half_network.edges.iter().zip(&amounts) {
+                half_network.network.set_capacity(*arc, capacity(*unknown));
+            }
+            for (arc, rank) in half_network.roots.iter().zip(self.topology.ranks()) {
+                half_network.network.set_capacity(*arc, capacity(find_share(rank)));
+            }
+            for rank in self.topology.ranks() {
+                found.extend(half_network.find_cuts(self.source, rank).map(|side| (rank, side)));
+            }
+            for (rank, side) in found {
+                count += 1;
+                self.add_cut(half, rank, &side);
+            }
+        }
+        count
+    }
+
+    /// Adds the row of the cut between a side, on which the source is, and a rank.
+    fn add_cut(&mut self, half: Half, rank: Vertex, side: &DenseMap<FlowNode, bool>) {
+        let is_inside = |vertex: Vertex| side[FlowNode(vertex.0)];
+        let mut terms = Vec::new();
+        for root in self.topology.ranks().filter(|root| !is_inside(*root)) {
+            terms.push(LinearTerm { unknown: find_share(root), factor: 1.0 });
+        }
+        let mut edges = Vec::new();
+        for (index, edge) in (0..).map(EdgeIndex).zip(self.topology.edges()) {
+            let [tail, head] = match half {
+                Half::Copies => [edge.from, edge.to],
+                Half::Sums => [edge.to, edge.from],
+            };
+            if is_inside(tail) && !is_inside(head) {
+                terms.push(LinearTerm { unknown: self.find_amount(half, index), factor: 1.0 });
+                edges.push(index);
+            }
+        }
+        let row = self.program.add_row(&terms, 1.0);
+        self.meanings.insert(row, RowMeaning::Cut { half, rank, edges });
+    }
+
+    /// The lengths and potentials of both halves, as integers in the ratios of the prices.
+    fn round_prices(&self) -> [ReduceSide; 2] {
+        let prices = self.program.collect_prices();
+        let meant =
+            prices.iter().filter_map(|price| Some((self.meanings.get(&price.row)?, price.price)));
+        let meant: Vec<(&RowMeaning, f64)> = meant.collect();
+        let integers = round_ratios(&meant.iter().map(|(_, price)| *price).collect::<Vec<f64>>());
+        let mut sides = HALVES.map(|half| SideSums::new(self.topology, half));
+        for ((meaning, _), integer) in meant.into_iter().zip(integers) {
+            sides.iter_mut().for_each(|side| side.add(meaning, integer));
+        }
+        sides.map(SideSums::finish)
+    }
+}
+
+/// The variable of a root's share.
+fn find_share(rank: Vertex) -> Unknown {
+    Unknown(1 + rank.0)
+}
+
+impl HalfNetwork {
+    fn new(topology: &Topology, half: Half) -> HalfNetwork {
+        let mut network = FlowNetwork::new(topology.count_vertices() + 1);
+        let edges = topology.edges().iter().map(|edge| {
+            let [from, to] = [edge.from, edge.to].map(|vertex| FlowNode(vertex.0));
+            match half {
+                Half::Copies => network.add_arc(from, to, 0),
+                Half::Sums => network.add_arc(to, from, 0),
+            }
+        });
+        let edges = edges.collect();
+        let source = FlowNode(topology.count_vertices() as u32);
+        let roots = topology.ranks().map(|rank| network.add_arc(source, FlowNode(rank.0), 0));
+        let roots = roots.collect();
+        HalfNetwork { network, edges, roots }
+    }
+
+    /// The sides of the source of the two outermost minimum cuts, if less than a buffer flows from it to a rank.
+    fn find_cuts(
+        &mut self,
+        source: FlowNode,
+        rank: Vertex,
+    ) -> impl Iterator<Item = DenseMap<FlowNode, bool>> + use<> {
+        let sink = FlowNode(rank.0);
+        let needed = WHOLE_FLOW - TOLERATED_LACK;
+        self.network.clear_flow();
+        let mut sides = Vec::new();
+        if self.network.maximize_flow(source, sink, needed) < needed {
+            let near = self.network.collect_reachable(source);
+            let far = self.network.collect_reaching(sink);
+            let far = far.as_slice().iter().map(|is_in| !is_in).collect::<Vec<bool>>().into();
+            let is_other = far != near;
+            sides.push(near);
+            sides.extend(is_other.then_some(far));
+        }
+        sides.into_iter()
+    }
+}
+
+/// The sums of the prices of one half.
+struct SideSums {
+    half: Half,
+    lengths: DenseMap<Vertex, DenseMap<EdgeIndex, u64>>,
+    potentials: DenseMap<Vertex, i64>,
+}
+
+impl SideSums {
+    fn new(topology: &Topology, half: Half) -> SideSums {
+        let none = DenseMap::filled(topology.edges().len(), 0);
+        SideSums {
+            half,
+            lengths: DenseMap::filled(topology.ranks().len(), none),
+            potentials: DenseMap::filled(topology.count_vertices(), 0),
+        }
+    }
+
+    fn add(&mut self, meaning: &RowMeaning, price: u64) {
+        match meaning {
+            RowMeaning::Cut { half, rank, edges } if *half == self.half => {
+                for edge in edges {
+                    self.lengths[*rank][*edge] += price;
+                }
+            }
+            RowMeaning::Switch { half, switch, factor } if *half == self.half => {
+                let price = price as i64;
+                self.potentials[*switch] += if *factor > 0.0 { price } else { -price };
+            }
+            RowMeaning::Cut { .. } | RowMeaning::Switch { .. } => {}
+        }
+    }
+
+    fn finish(self) -> ReduceSide {
+        let lengths = self.lengths.into_values().into_iter().map(DenseMap::into_values).collect();
+        ReduceSide { lengths, potentials: self.potentials.into_values() }
+    }
+}
+
+/// The bound that lengths and potentials show.
+fn measure_value(
+    topology: &Topology,
+    copies: &ReduceSide,
+    sums: &ReduceSide,
+) -> Result<Rational, BoundError> {
+    let lists = EdgeLists::new(topology);
+    let mut roots: DenseMap<Vertex, i128> = DenseMap::filled(topology.ranks().len(), 0);
+    for (rank, lengths) in topology.ranks().zip(&sums.lengths) {
+        let distances = lists.measure_distances(rank, &lengths.clone().into());
+        topology.ranks().for_each(|root| roots[root] += i128::from(distances[root]));
+    }
+    let lists = lists.reverse();
+    for (rank, lengths) in topology.ranks().zip(&copies.lengths) {
+        let distances = lists.measure_distances(rank, &lengths.clone().into());
+        topology.ranks().for_each(|root| roots[root] += i128::from(distances[root]));
+    }
+    let needed = roots.as_slice().iter().copied().min().unwrap_or(0);
+    let [copied, summed] = [copies, sums].map(|side| measure_use(topology, side));
+    let used = copied.into_iter().zip(summed).map(|(copied, summed)| copied.max(summed).max(0));
+    let offers = topology.weighted_edges().map(|(_, weight)| i128::from(weight)).zip(used);
+    let offered = offers.map(|(weight, used)| weight * used).sum();
+    Ok(Rational::new(needed, offered)?.checked_div(topology.quantum())?)
+}
+
+/// How much of each edge one half uses at most: the lengths for all ranks, and the difference of the potentials.
+fn measure_use(topology: &Topology, side: &ReduceSide) -> Vec<i128> {
+    let potentials: DenseMap<Vertex, i64> = side.potentials.clone().into();
+    let rises = topology.edges().iter().map(|edge| potentials[edge.to] - potentials[edge.from]);
+    let mut used: Vec<i128> = rises.map(i128::from).collect();
+    for lengths in &side.lengths {
+        for (used, length) in used.iter_mut().zip(lengths) {
+            *used += i128::from(*length);
+        }
+    }
+    used
+}
