@@ -242,6 +242,10 @@ fn too_few_steps_and_too_large_machines_are_told() {
     assert_eq!(bound_reduce_scatter_in_steps(&dgx1, 0), too_few);
     let large = boxes(16, 8, 9, 1);
     assert_eq!(bound_allgather_in_steps(&large, 2), Err(BoundError::TooLarge));
+    let larger = build_torus(32, 32).unwrap();
+    assert_eq!(bound_allreduce(&larger), Err(BoundError::TooLarge));
+    // Beyond the limit of the program for AllToAll, which the fullest edges answer.
+    assert_eq!(alltoall(&build_full(129, 1).unwrap()), "1");
 }
 
 #[test]

@@ -4,6 +4,8 @@
 #![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+use synth::bound::allreduce::bound_allreduce;
+use synth::bound::alltoall::bound_alltoall;
 use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
 use synth::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
 use synth::bound::steps::bound_steps;
@@ -214,7 +216,7 @@ fn permute(topology: &Topology, names: &[u32], factor: u64) -> Topology {
 #[test]
 fn bounds_follow_names_rates_and_directions() {
     let mut random = fastrand::Rng::with_seed(44);
-    for _ in 0..200 {
+    for _ in 0..60 {
         let topology = draw_topology(&mut random);
         let Ok(bound) = bound_allgather(&topology) else { continue };
         let ranks = topology.count_ranks();
@@ -233,6 +235,19 @@ fn bounds_follow_names_rates_and_directions() {
 
         let reversed = bound_reduce_scatter(&topology.reverse()).unwrap();
         assert_eq!(reversed, bound);
+
+        // Whoever exchanges or sums up everything can do so backwards.
+        let exchange = bound_alltoall(&topology).unwrap().value;
+        assert_eq!(bound_alltoall(&permuted).unwrap().value, exchange);
+        assert_eq!(bound_alltoall(&topology.reverse()).unwrap().value, exchange);
+        let reduction = bound_allreduce(&topology).unwrap().value;
+        assert_eq!(bound_allreduce(&permuted).unwrap().value, reduction);
+        assert_eq!(bound_allreduce(&topology.reverse()).unwrap().value, reduction);
+        // A ReduceScatter and an AllGather are an AllReduce.
+        let backwards = bound_reduce_scatter(&topology).unwrap().value;
+        let composed = bound.value.checked_add(backwards).unwrap();
+        let shards = Rational::from_integer(u64::from(ranks));
+        assert!(reduction <= composed.checked_div(shards).unwrap());
     }
 }
 

@@ -4,21 +4,69 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
 use std::time::Instant;
+use synth::bound::allreduce::bound_allreduce;
 use synth::bound::alltoall::bound_alltoall;
 use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
-use synth::bound::rooted::{bound_broadcast, bound_scatter};
+use synth::bound::layered::{bound_allgather_in_steps, bound_reduce_scatter_in_steps};
+use synth::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
 use synth::bound::steps::bound_steps;
 use synth::collective::CollectiveKind;
 use synth::families::{
     BoxShape, build_boxes, build_dgx1, build_hypercube, build_mi250, build_torus,
 };
 use synth::graph::{SwitchAbilities, Topology, Vertex};
+use synth::proof::read::check_proof;
+use synth::proof::write::{Certificate, write_proof};
 
 fn measure<T>(name: &str, compute: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let result = compute();
     println!("  {name}: {:.2} ms", start.elapsed().as_secs_f64() * 1e3);
     result
+}
+
+/// All bounds of a DGX-1 with their certificates, written and checked.
+fn prove_dgx1(topology: &Topology) {
+    let root = Vertex(0);
+    let mut certificates = Vec::new();
+    let cuts = [
+        (CollectiveKind::AllGather, bound_allgather(topology)),
+        (CollectiveKind::ReduceScatter, bound_reduce_scatter(topology)),
+        (CollectiveKind::Broadcast(root), bound_broadcast(topology, root)),
+        (CollectiveKind::Reduce(root), bound_reduce(topology, root)),
+        (CollectiveKind::Scatter(root), bound_scatter(topology, root)),
+        (CollectiveKind::Gather(root), bound_gather(topology, root)),
+    ];
+    for (collective, bound) in cuts {
+        certificates.push(Certificate::Cut { collective, bound: bound.unwrap() });
+        let bound = bound_steps(topology, collective).unwrap();
+        certificates.push(Certificate::Steps { collective, bound });
+    }
+    certificates.push(Certificate::Lengths { bound: bound_alltoall(topology).unwrap() });
+    let bound = bound_allgather_in_steps(topology, 2).unwrap();
+    certificates.push(Certificate::Layered { collective: CollectiveKind::AllGather, bound });
+    let bound = bound_reduce_scatter_in_steps(topology, 2).unwrap();
+    certificates.push(Certificate::Layered { collective: CollectiveKind::ReduceScatter, bound });
+    check_proof(&write_proof(topology, &certificates)).unwrap();
+}
+
+#[test]
+#[ignore = "prints times, and checks nothing"]
+fn linear_programs() {
+    let dgx1 = build_dgx1().unwrap();
+    println!("DGX-1");
+    measure("all cuts, steps, 2-step bounds, alltoall, proved", || prove_dgx1(&dgx1));
+    measure("allreduce", || bound_allreduce(&dgx1).unwrap());
+    measure("allgather in 2 steps", || bound_allgather_in_steps(&dgx1, 2).unwrap());
+    measure("allgather in 3 steps", || bound_allgather_in_steps(&dgx1, 3).unwrap());
+    for boxes in [2, 4, 16] {
+        let topology = build_h100(boxes, 1);
+        println!("H100, {boxes} boxes");
+        measure("allreduce", || bound_allreduce(&topology).unwrap());
+        if boxes == 2 {
+            measure("allgather in 2 steps", || bound_allgather_in_steps(&topology, 2).unwrap());
+        }
+    }
 }
 
 fn build_h100(boxes: u32, rails: u32) -> Topology {
