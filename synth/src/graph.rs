@@ -2,7 +2,10 @@
 //!
 //! Ranks are the vertices from 0; switches follow them. A switch only forwards: it has no data of its own.
 
+mod error;
 pub mod text;
+
+pub use error::TopologyError;
 
 use crate::dense::{DenseKey, DenseMap};
 use crate::rational::{ArithmeticError, Rational};
@@ -95,93 +98,6 @@ pub struct Topology {
     /// The rate of each edge as a multiple of `quantum`.
     weights: Vec<u64>,
 }
-
-/// Why a graph is no topology. `edge` is an index into the edges that [`Topology::new`] was given.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TopologyError {
-    /// There is no rank.
-    NoRanks,
-    /// There are more than [`MAX_VERTICES`] ranks and switches.
-    TooManyVertices,
-    /// There are more than [`MAX_EDGES`] edges.
-    TooManyEdges,
-    /// An end of an edge is neither a rank nor a switch.
-    VertexOutOfRange {
-        /// The edge.
-        edge: usize,
-        /// Its end.
-        vertex: Vertex,
-    },
-    /// An edge ends where it begins.
-    SelfLoop {
-        /// The edge.
-        edge: usize,
-    },
-    /// The rate of an edge is zero or negative.
-    RateNotPositive {
-        /// The edge.
-        edge: usize,
-    },
-    /// One edge has a rate in chunks per round, another one in bytes per second.
-    MixedUnits {
-        /// The first edge.
-        first: usize,
-        /// The first edge whose unit is another one.
-        other: usize,
-    },
-    /// The rates have no common divisor that is large enough for exact arithmetic: their sum, as a multiple of the
-    /// divisor and times the number of ranks, is 2^62 or more.
-    RatesOverflow {
-        /// The edge at which it was found.
-        edge: usize,
-    },
-    /// No path leads from a rank to another one.
-    Unreachable {
-        /// The first such pair: where the path would begin.
-        from: Vertex,
-        /// Where it would end.
-        to: Vertex,
-        /// How many such pairs there are.
-        pairs: u64,
-    },
-}
-
-impl fmt::Display for TopologyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TopologyError::NoRanks => write!(f, "the topology has no ranks"),
-            TopologyError::TooManyVertices => {
-                write!(f, "more than {MAX_VERTICES} ranks and switches")
-            }
-            TopologyError::TooManyEdges => write!(f, "more than {MAX_EDGES} links"),
-            TopologyError::VertexOutOfRange { edge, vertex } => {
-                write!(f, "edge {edge} names vertex {vertex}, which does not exist")
-            }
-            TopologyError::SelfLoop { edge } => write!(f, "edge {edge} ends where it begins"),
-            TopologyError::RateNotPositive { edge } => {
-                write!(f, "the rate of edge {edge} is not above zero")
-            }
-            TopologyError::MixedUnits { first, other } => {
-                write!(f, "the rates of the edges {first} and {other} have different units")
-            }
-            TopologyError::RatesOverflow { edge } => {
-                write!(
-                    f,
-                    "the rate of edge {edge} and the others have no common divisor that is large enough"
-                )
-            }
-            TopologyError::Unreachable { from, to, pairs } => {
-                write!(f, "no path leads from rank {from} to rank {to}")?;
-                match pairs {
-                    0 | 1 => Ok(()),
-                    more => write!(f, ", nor for {} other pairs", more - 1),
-                }
-            }
-        }
-    }
-}
-
-impl std::error::Error for TopologyError {}
 
 impl Topology {
     /// The topology of these ranks, switches and edges. Edges with the same ends, latency and abilities are added up,
@@ -303,10 +219,10 @@ impl Topology {
     /// The same machine with every edge turned round. A ReduceScatter is an AllGather that runs backwards, on this.
     #[must_use]
     pub fn reverse(&self) -> Topology {
-        let turn = |(edge, weight): (&DirectedEdge, u64)| {
-            (DirectedEdge { from: edge.to, to: edge.from, ..*edge }, weight)
-        };
-        let mut turned: Vec<(DirectedEdge, u64)> = self.weighted_edges().map(turn).collect();
+        let mut turned: Vec<(DirectedEdge, u64)> = Vec::with_capacity(self.edges.len());
+        for (edge, weight) in self.weighted_edges() {
+            turned.push((DirectedEdge { from: edge.to, to: edge.from, ..*edge }, weight));
+        }
         turned.sort_by_key(|(edge, _)| {
             let EdgeAbilities { memory, port } = edge.abilities;
             (edge.from, edge.to, edge.latency_ns, memory, port)

@@ -137,14 +137,14 @@ impl LinearProgram {
 
     /// The prices of the rows whose price is not zero, in the order of the rows: the dual solution. No price is negative.
     pub(crate) fn collect_prices(&self) -> Vec<RowPrice> {
-        let columns = self.columns.as_slice().iter().zip(self.costs.as_slice());
-        let price = |(variable, price): (&DictionaryVariable, &f64)| match *variable {
-            DictionaryVariable::Surplus(row) if *price > TOLERANCE => {
-                Some(RowPrice { row, price: *price })
+        let mut prices = Vec::new();
+        for (variable, &price) in self.columns.as_slice().iter().zip(self.costs.as_slice()) {
+            if let DictionaryVariable::Surplus(row) = *variable
+                && price > TOLERANCE
+            {
+                prices.push(RowPrice { row, price });
             }
-            DictionaryVariable::Surplus(_) | DictionaryVariable::Unknown(_) => None,
-        };
-        let mut prices: Vec<RowPrice> = columns.filter_map(price).collect();
+        }
         prices.sort_by_key(|price| price.row);
         prices
     }
@@ -280,14 +280,13 @@ mod tests {
     use super::{LinearOutcome, LinearProgram, LinearTerm, RowId, Unknown};
 
     fn terms(factors: &[f64]) -> Vec<LinearTerm> {
-        let term =
-            |(index, factor): (u32, &f64)| LinearTerm { unknown: Unknown(index), factor: *factor };
-        (0..).zip(factors).map(term).collect()
+        let unknowns = (0..).map(Unknown).zip(factors);
+        unknowns.map(|(unknown, &factor)| LinearTerm { unknown, factor }).collect()
     }
 
     #[test]
     fn a_small_program_has_its_solution() {
-        // Chvátal's example of a diet: two foods, and three nutrients of which enough is needed.
+        // A diet: two foods with their prices, and nutrients of which enough is needed.
         let mut program = LinearProgram::new(vec![3.0, 2.0]);
         program.add_row(&terms(&[1.0, 1.0]), 4.0);
         assert_eq!(program.optimize(1000), LinearOutcome::Optimal);
@@ -318,22 +317,35 @@ mod tests {
         assert_eq!(program.optimize(1000), LinearOutcome::Infeasible);
     }
 
-    /// The least cost over all corners: the points where two of the rows and axes meet.
-    fn search_corners(costs: [f64; 2], rows: &[([f64; 2], f64)]) -> Option<f64> {
-        let mut lines = rows.to_vec();
-        lines.extend([([1.0, 0.0], 0.0), ([0.0, 1.0], 0.0)]);
+    /// `x * factors[0] + y * factors[1] >= bound`.
+    #[derive(Clone, Debug)]
+    struct HalfPlane {
+        factors: [f64; 2],
+        bound: f64,
+    }
+
+    impl HalfPlane {
+        /// By how much a point exceeds the bound.
+        fn measure_surplus(&self, [x, y]: [f64; 2]) -> f64 {
+            self.factors[0] * x + self.factors[1] * y - self.bound
+        }
+    }
+
+    /// The least cost over all corners: the points where two of the borders and axes meet.
+    fn search_corners(costs: [f64; 2], rows: &[HalfPlane]) -> Option<f64> {
+        let axes = [[1.0, 0.0], [0.0, 1.0]].map(|factors| HalfPlane { factors, bound: 0.0 });
+        let lines = [rows, axes.as_slice()].concat();
         let mut best: Option<f64> = None;
-        for (index, (first, a)) in lines.iter().enumerate() {
-            for (second, b) in &lines[index + 1..] {
-                let determinant = first[0] * second[1] - first[1] * second[0];
+        for (index, first) in lines.iter().enumerate() {
+            for second in &lines[index + 1..] {
+                let ([a, b], [c, d]) = (first.factors, second.factors);
+                let determinant = a * d - b * c;
                 if determinant == 0.0 {
                     continue;
                 }
-                let x = (a * second[1] - b * first[1]) / determinant;
-                let y = (b * first[0] - a * second[0]) / determinant;
-                let holds =
-                    |(row, bound): &([f64; 2], f64)| row[0] * x + row[1] * y >= bound - 1e-9;
-                if lines.iter().all(holds) {
+                let x = (first.bound * d - second.bound * b) / determinant;
+                let y = (second.bound * a - first.bound * c) / determinant;
+                if lines.iter().all(|line| line.measure_surplus([x, y]) > -1e-9) {
                     let cost = costs[0] * x + costs[1] * y;
                     best = Some(best.map_or(cost, |best: f64| best.min(cost)));
                 }
@@ -343,17 +355,16 @@ mod tests {
     }
 
     /// Adds the rows that are violated, until none is.
-    fn add_until_satisfied(program: &mut LinearProgram, rows: &[([f64; 2], f64)]) -> LinearOutcome {
+    fn add_until_satisfied(program: &mut LinearProgram, rows: &[HalfPlane]) -> LinearOutcome {
         loop {
-            let [x, y] = [0, 1].map(|index| program.value(Unknown(index)));
-            let is_violated =
-                |(row, bound): &&([f64; 2], f64)| row[0] * x + row[1] * y < bound - 1e-7;
-            let violated: Vec<_> = rows.iter().filter(is_violated).collect();
-            for (row, bound) in &violated {
-                program.add_row(&terms(row), *bound);
+            let point = [0, 1].map(|index| program.value(Unknown(index)));
+            let mut is_satisfied = true;
+            for row in rows.iter().filter(|row| row.measure_surplus(point) < -1e-7) {
+                program.add_row(&terms(&row.factors), row.bound);
+                is_satisfied = false;
             }
             let outcome = program.optimize(1000);
-            if violated.is_empty() || outcome != LinearOutcome::Optimal {
+            if is_satisfied || outcome != LinearOutcome::Optimal {
                 return outcome;
             }
         }
@@ -369,8 +380,7 @@ mod tests {
             let mut rows = Vec::new();
             for _ in 0..random.usize(1..6) {
                 let mut factor = || f64::from(random.i32(-6..7));
-                let (row, bound) = ([factor(), factor()], factor());
-                rows.push((row, bound));
+                rows.push(HalfPlane { factors: [factor(), factor()], bound: factor() });
                 let outcome = add_until_satisfied(&mut program, &rows);
                 let expected = search_corners(costs, &rows);
                 assert_eq!(outcome == LinearOutcome::Optimal, expected.is_some(), "{rows:?}");

@@ -297,6 +297,18 @@ fn broken_layers_are_refused() {
 }
 
 #[test]
+fn nothing_waits_in_switches() {
+    // Into the switch for nothing in step 1, and out of it for nothing in step 2: that is no path.
+    let file = "ccl-proof 1\nrates relative\nranks 2\nswitch\n\
+        edge 0 2 1 0 port\nedge 1 2 1 0 port\nedge 2 0 1 0 port\nedge 2 1 1 0 port\n\
+        layered allgather 2 1 : 0 1 1 3 1 0 1 2 0 1\nend 1\n";
+    let proof = check_proof(file).unwrap();
+    let quantity = ProvedQuantity::TimePerChunkInSteps(2);
+    let collective = "allgather".to_owned();
+    assert_eq!(proof.claims, [ProvedClaim { collective, quantity, value: Rational::ONE }]);
+}
+
+#[test]
 fn broken_lengths_are_refused() {
     let wrong = |old, new, flaw| Break { old, new, line: 17, flaw };
     let breaks = [

@@ -39,14 +39,14 @@ pub struct AllReduceBound {
     /// The bound, in rounds per buffer, or in seconds per byte.
     pub value: Rational,
     /// What shows it on the way from the roots to the ranks.
-    pub copies: ReduceSide,
+    pub copies: AllReduceHalf,
     /// What shows it on the way from the ranks to the roots.
-    pub sums: ReduceSide,
+    pub sums: AllReduceHalf,
 }
 
 /// The lengths and potentials of one half of an AllReduce.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReduceSide {
+pub struct AllReduceHalf {
     /// For each rank the length of each of the topology's edges.
     pub lengths: Vec<Vec<u64>>,
     /// The potential of each vertex; zero for ranks, and for switches that can do what this half needs.
@@ -264,17 +264,17 @@ impl<'a> RootSearch<'a> {
     }
 
     /// The lengths and potentials of both halves, as integers in the ratios of the prices.
-    fn round_prices(&self) -> [ReduceSide; 2] {
+    fn round_prices(&self) -> [AllReduceHalf; 2] {
         let prices = self.program.collect_prices();
         let meant =
             prices.iter().filter_map(|price| Some((self.meanings.get(&price.row)?, price.price)));
         let meant: Vec<(&RowMeaning, f64)> = meant.collect();
         let integers = round_ratios(&meant.iter().map(|(_, price)| *price).collect::<Vec<f64>>());
-        let mut sides = HALVES.map(|half| SideSums::new(self.topology, half));
+        let mut halves = HALVES.map(|half| HalfPrices::new(self.topology, half));
         for ((meaning, _), integer) in meant.into_iter().zip(integers) {
-            sides.iter_mut().for_each(|side| side.add(meaning, integer));
+            halves.iter_mut().for_each(|half| half.add(meaning, integer));
         }
-        sides.map(SideSums::finish)
+        halves.map(HalfPrices::finish)
     }
 }
 
@@ -323,16 +323,16 @@ impl HalfNetwork {
 }
 
 /// The sums of the prices of one half.
-struct SideSums {
+struct HalfPrices {
     half: Half,
     lengths: DenseMap<Vertex, DenseMap<EdgeIndex, u64>>,
     potentials: DenseMap<Vertex, i64>,
 }
 
-impl SideSums {
-    fn new(topology: &Topology, half: Half) -> SideSums {
+impl HalfPrices {
+    fn new(topology: &Topology, half: Half) -> HalfPrices {
         let none = DenseMap::filled(topology.edges().len(), 0);
-        SideSums {
+        HalfPrices {
             half,
             lengths: DenseMap::filled(topology.ranks().len(), none),
             potentials: DenseMap::filled(topology.count_vertices(), 0),
@@ -354,17 +354,17 @@ impl SideSums {
         }
     }
 
-    fn finish(self) -> ReduceSide {
+    fn finish(self) -> AllReduceHalf {
         let lengths = self.lengths.into_values().into_iter().map(DenseMap::into_values).collect();
-        ReduceSide { lengths, potentials: self.potentials.into_values() }
+        AllReduceHalf { lengths, potentials: self.potentials.into_values() }
     }
 }
 
 /// The bound that lengths and potentials show.
 fn measure_value(
     topology: &Topology,
-    copies: &ReduceSide,
-    sums: &ReduceSide,
+    copies: &AllReduceHalf,
+    sums: &AllReduceHalf,
 ) -> Result<Rational, BoundError> {
     let lists = EdgeLists::new(topology);
     let mut roots: DenseMap<Vertex, i128> = DenseMap::filled(topology.ranks().len(), 0);
@@ -386,7 +386,7 @@ fn measure_value(
 }
 
 /// How much of each edge one half uses at most: the lengths for all ranks, and the difference of the potentials.
-fn measure_use(topology: &Topology, side: &ReduceSide) -> Vec<i128> {
+fn measure_use(topology: &Topology, side: &AllReduceHalf) -> Vec<i128> {
     let potentials: DenseMap<Vertex, i64> = side.potentials.clone().into();
     let rises = topology.edges().iter().map(|edge| potentials[edge.to] - potentials[edge.from]);
     let mut used: Vec<i128> = rises.map(i128::from).collect();

@@ -30,14 +30,14 @@ pub(super) fn check_certificate(topologies: [&Topology; 2], line: &str) -> Check
         ("gather", Some(_)) => ("scatter", reversed),
         _ => return Err(ProofFlaw::Malformed),
     };
-    let certificate = Certificate { topology, name, root, value, numbers };
+    let evidence = Evidence { topology, name, root, value, numbers };
     let quantity = match (*kind, arguments) {
-        ("cut", [outside]) => certificate.check_cut(parse_rank(topology, outside)?),
+        ("cut", [outside]) => evidence.check_cut(parse_rank(topology, outside)?),
         ("steps", [from, to]) => {
-            certificate.check_steps(parse_rank(topology, from)?, parse_rank(topology, to)?)
+            evidence.check_steps(parse_rank(topology, from)?, parse_rank(topology, to)?)
         }
-        ("lp", []) if name == "alltoall" => certificate.check_lengths(),
-        ("layered", [steps]) if name == "allgather" => certificate.check_layers(parse(steps)?),
+        ("lp", []) if name == "alltoall" => evidence.check_lengths(),
+        ("layered", [steps]) if name == "allgather" => evidence.check_layers(parse(steps)?),
         _ => Err(ProofFlaw::Malformed),
     }?;
     Ok(ProvedClaim { collective: (*text).to_owned(), quantity, value })
@@ -56,7 +56,7 @@ fn require(is_shown: bool, flaw: ProofFlaw) -> Checked<()> {
     if is_shown { Ok(()) } else { Err(flaw) }
 }
 
-struct Certificate<'a> {
+struct Evidence<'a> {
     topology: &'a Topology,
     name: &'a str,
     root: Option<Vertex>,
@@ -64,7 +64,7 @@ struct Certificate<'a> {
     numbers: &'a str,
 }
 
-impl Certificate<'_> {
+impl Evidence<'_> {
     fn parse_numbers<T: FromStr>(&self) -> Checked<Vec<T>> {
         self.numbers.split(' ').skip(1).map(parse).collect()
     }
