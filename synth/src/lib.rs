@@ -3,6 +3,14 @@
 //! Plain data comes in and plain data goes out. Nothing here reads a file, a clock or the environment, and the
 //! same input gives the same bytes on every machine.
 //!
+//! ```text
+//! graph::Topology ──> bound::{steps, cut, rooted, alltoall, layered, allreduce} ──> proof::write ──> text
+//!                     flow, simplex                                     text ──> proof::read ──> proof::check
+//! ```
+//!
+//! A search for a bound may use floating-point numbers; what it returns is computed again from integers, and holds
+//! whatever the search did. The checker of certificates shares no code with it.
+//!
 //! The time of a collective is counted in *rounds per chunk*. A chunk is what one rank contributes (what a root
 //! sends to one rank, for rooted collectives; what one rank sends to another one, for an AllToAll; the whole buffer,
 //! for an AllReduce and a Reduce), and a link of rate `b` carries `b` chunks in a round. If rates are bytes per
