@@ -55,8 +55,8 @@ impl CollectiveKind {
         }
     }
 
-    /// The collective that this one is when it runs backwards, on the reversed topology: what adds up or gathers is what
-    /// copies or scatters. `None` for those that need no reversal.
+    /// The collective that this one is when it runs backwards, on the reversed topology: what adds up or gathers is
+    /// what copies or scatters. `None` for those that need no reversal.
     #[must_use]
     pub fn reverse(self) -> Option<CollectiveKind> {
         match self {

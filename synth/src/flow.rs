@@ -108,8 +108,8 @@ impl FlowNetwork {
         added
     }
 
-    /// The nodes that residual arcs reach from a node: after a flow that is maximal, the side of its source of a minimum
-    /// cut, and the smallest such side.
+    /// The nodes that residual arcs reach from a node: after a flow that is maximal, the side of its source of a
+    /// minimum cut, and the smallest such side.
     pub(crate) fn collect_reachable(&self, source: FlowNode) -> DenseMap<FlowNode, bool> {
         let mut reached = DenseMap::filled(self.leaving.len(), false);
         reached[source] = true;

@@ -19,14 +19,14 @@
 //! topology with every edge turned round, whose edges are sorted by their ends again.
 //!
 //! * `cut`: what the collective moves from the ranks on the side to those outside must pass the edges that leave it.
-//! * `steps`: the distances start at 0 and grow along each edge by at most its length, which is 1 if it ends at a rank and
-//!   0 if it ends at a switch. So no path is shorter.
-//! * `lp`: a chunk that goes from one rank to another one uses at least the shortest path under the lengths; an edge can
-//!   carry its rate in each round. So the sum of all shortest paths, divided by the sum of length times rate, is a bound,
-//!   whatever the lengths are.
+//! * `steps`: the distances start at 0 and grow along each edge by at most its length, which is 1 if it ends at a
+//!   rank and 0 if it ends at a switch. So no path is shorter.
+//! * `lp`: a chunk that goes from one rank to another one uses at least the shortest path under the lengths; an edge
+//!   can carry its rate in each round. So the sum of all shortest paths, divided by the sum of length times rate, is
+//!   a bound, whatever the lengths are.
 //! * `layered`: the same in a network that has each step, with lengths for each pair of ranks; those that are not named
-//!   are 0. What goes from one origin to several ranks can share an edge, so that the lengths of an origin count together,
-//!   and only those of the origin for which they are most. See [`crate::bound::layered`].
+//!   are 0. What goes from one origin to several ranks can share an edge, so that the lengths of an origin count
+//!   together, and only those of the origin for which they are most. See [`crate::bound::layered`].
 
 mod check;
 pub mod read;

@@ -1,11 +1,11 @@
-//! Linear programs whose rows become known one after another: the dual simplex method (Lemke, "The dual method of solving
-//! the linear programming problem", 1954) on a dictionary (Chvátal, "Linear Programming", chapter 2).
+//! Linear programs whose rows become known one after another: the dual simplex method (Lemke, "The dual method of
+//! solving the linear programming problem", 1954) on a dictionary (Chvátal, "Linear Programming", chapter 2).
 //!
 //! A program is: minimize `costs * x`, where `x >= 0` and `row * x >= bound` for each row. No cost is negative, so that
 //! `x = 0` is optimal as long as there are no rows; each further row is repaired from the optimum before it.
 //!
-//! The numbers are floating-point ones, and nothing relies on them: a bound that is found here is rounded to integers and
-//! computed again from these, exactly.
+//! The numbers are floating-point ones, and nothing relies on them: a bound that is found here is rounded to integers
+//! and computed again from these, exactly.
 
 use crate::dense::{DenseKey, DenseMap};
 
@@ -135,7 +135,8 @@ impl LinearProgram {
         self.objective
     }
 
-    /// The prices of the rows whose price is not zero, in the order of the rows: the dual solution. No price is negative.
+    /// The prices of the rows whose price is not zero, in the order of the rows: the dual solution. No price is
+    /// negative.
     pub(crate) fn collect_prices(&self) -> Vec<RowPrice> {
         let mut prices = Vec::new();
         for (variable, &price) in self.columns.as_slice().iter().zip(self.costs.as_slice()) {
@@ -169,8 +170,8 @@ impl LinearProgram {
         id
     }
 
-    /// Changes the solution to the best one that satisfies all rows, as long as all pivots of this program together change
-    /// at most so many numbers.
+    /// Changes the solution to the best one that satisfies all rows, as long as all pivots of this program together
+    /// change at most so many numbers.
     pub(crate) fn optimize(&mut self, max_work: usize) -> LinearOutcome {
         while let Some(row) = self.find_most_violated() {
             let Some(column) = self.find_cheapest(row) else { return LinearOutcome::Infeasible };
@@ -196,8 +197,8 @@ impl LinearProgram {
         worst
     }
 
-    /// The column that repairs a row at the least cost per unit, so that no cost becomes negative. Of several the one with
-    /// the largest factor, for the sake of precision.
+    /// The column that repairs a row at the least cost per unit, so that no cost becomes negative. Of several the one
+    /// with the largest factor, for the sake of precision.
     fn find_cheapest(&self, row: BasicRow) -> Option<Column> {
         let factors = self.rows[row].factors.as_slice();
         let mut best: Option<(Column, f64, f64)> = None;
@@ -253,8 +254,8 @@ impl LinearProgram {
         }
     }
 
-    /// Forgets the rows from a given one on that are satisfied with something left over. The solution stays the best one, but may violate
-    /// them after other rows are added: whoever does so looks again, and adds them again.
+    /// Forgets the rows from a given one on that are satisfied with something left over. The solution stays the best
+    /// one, but may violate them after other rows are added: whoever does so looks again, and adds them again.
     pub(crate) fn drop_slack_rows(&mut self, first: RowId) {
         let rows = std::mem::replace(&mut self.rows, Vec::new().into());
         let is_needed = |equation: &Equation| match equation.variable {

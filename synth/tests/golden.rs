@@ -306,8 +306,8 @@ fn build_ndv2(boxes: u32) -> Topology {
     graph.build().unwrap()
 }
 
-/// Two boxes of DGX-2 as TE-CCL models them: 16 GPUs on a switch, and a one-way link of rate 25 from each odd GPU to the
-/// even one before it in the other box.
+/// Two boxes of DGX-2 as TE-CCL models them: 16 GPUs on a switch, and a one-way link of rate 25 from each odd GPU to
+/// the even one before it in the other box.
 fn build_two_dgx2() -> Topology {
     let mut graph = RelativeGraph::new(32);
     for first in [0, 16] {

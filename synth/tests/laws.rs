@@ -1,5 +1,5 @@
-//! Bounds of random topologies, compared with all of their cuts and all of their paths, and under changes that they must
-//! follow.
+//! Bounds of random topologies, compared with all of their cuts and all of their paths, and under changes that they
+//! must follow.
 
 #![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
@@ -37,8 +37,8 @@ fn draw_topology(random: &mut fastrand::Rng) -> Topology {
     graph.build().unwrap()
 }
 
-/// The worst ratio of an amount to the rates that leave a set of vertices, over all sets; `None` if nothing leaves a set
-/// that something must. `count` says how much must leave a set, whose bits are the vertices.
+/// The worst ratio of an amount to the rates that leave a set of vertices, over all sets; `None` if nothing leaves a
+/// set that something must. `count` says how much must leave a set, whose bits are the vertices.
 fn worst_ratio(topology: &Topology, count: impl Fn(u32) -> u32) -> Option<Rational> {
     let mut worst = Rational::ZERO;
     for side in 0..1_u32 << topology.count_vertices() {

@@ -1,5 +1,5 @@
-//! Bounds of random topologies, compared with what another solver found: HiGHS, on programs that have every flow and every
-//! amount as a variable, where ours have cuts or routings as rows.
+//! Bounds of random topologies, compared with what another solver found: HiGHS, on programs that have every flow and
+//! every amount as a variable, where ours have cuts or routings as rows.
 //!
 //! `stored/bounds.txt` has the topologies, each with its answers after it.
 

@@ -1,4 +1,5 @@
-//! How long the bounds of large machines take: `cargo test --release -p ccl-synth --test times -- --ignored --nocapture`.
+//! How long the bounds of large machines take: `cargo test --release -p ccl-synth --test times -- --ignored
+//! --nocapture`.
 
 #![expect(clippy::print_stdout, reason = "times are what is asked for")]
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]

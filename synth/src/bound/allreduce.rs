@@ -1,16 +1,16 @@
 //! The bandwidth bound of an AllReduce that need not be a ReduceScatter and an AllGather.
 //!
-//! The buffer is divided among roots: rank `v` sums up the share `x(v)` and sends the sum to all. Let `p(e)` be how much of
-//! the copies an edge carries, `q(e)` how much of the sums to come. Then `p(e) + q(e) <= rate(e) * T`; one unit can flow
-//! within `p` from the roots, which offer `x(v)`, to each rank; and one unit within `q` from each rank to the roots. At a
-//! switch without `multicast` as much of `p` leaves as enters, at one without `reduce` as much of `q`. The least `T` is the
-//! bound, per whole buffer.
+//! The buffer is divided among roots: rank `v` sums up the share `x(v)` and sends the sum to all. Let `p(e)` be how
+//! much of the copies an edge carries, `q(e)` how much of the sums to come. Then `p(e) + q(e) <= rate(e) * T`; one
+//! unit can flow within `p` from the roots, which offer `x(v)`, to each rank; and one unit within `q` from each rank
+//! to the roots. At a switch without `multicast` as much of `p` leaves as enters, at one without `reduce` as much of
+//! `q`. The least `T` is the bound, per whole buffer.
 //!
 //! That each rank gets a unit means that every cut around it has at least 1, with the shares of the roots on its side.
 //! Cuts become rows one after another, as for [`super::layered`]. Their prices in the dual solution are lengths
 //! `l(d, e)` and `m(d, e)` of the edges, for the copies to rank `d` and for the sums from it; those of the switches'
-//! rows are potentials `a(w)` and `b(w)`, of any sign. For any such numbers the following is a bound, by weak duality, and
-//! it is what is returned, computed exactly from integers:
+//! rows are potentials `a(w)` and `b(w)`, of any sign. For any such numbers the following is a bound, by weak
+//! duality, and it is what is returned, computed exactly from integers:
 //!
 //! ```text
 //! min over v of sum over d of (distance from v to d under l(d, ..) + from d to v under m(d, ..))
@@ -185,8 +185,9 @@ impl<'a> RootSearch<'a> {
         }
     }
 
-    /// Adds cuts and improves the solution in turn, as far as the budgets go. Cuts that the point between the solution and
-    /// a feasible one violates cut off more than those that the solution violates (as in the bound of AllToAll).
+    /// Adds cuts and improves the solution in turn, as far as the budgets go. Cuts that the point between the
+    /// solution and a feasible one violates cut off more than those that the solution violates (as in the bound of
+    /// AllToAll).
     fn run(&mut self) {
         for _ in 0..MAX_ROUNDS {
             let unknowns = (0..self.variable_count).map(Unknown);

@@ -1,14 +1,15 @@
 //! The bandwidth bound of AllToAll: the largest concurrent flow (Shahrokhi and Matula, "The maximum concurrent flow
 //! problem", 1990).
 //!
-//! If each edge has a length, the chunk from one rank to another one uses at least the distance between them, and an edge
-//! of rate `b` offers `b` times its length in each round. So the sum of all distances, divided by the sum of lengths times
-//! rates, is a bound for any lengths; linear programming's duality says that the best lengths attain the optimum.
+//! If each edge has a length, the chunk from one rank to another one uses at least the distance between them, and an
+//! edge of rate `b` offers `b` times its length in each round. So the sum of all distances, divided by the sum of
+//! lengths times rates, is a bound for any lengths; linear programming's duality says that the best lengths attain
+//! the optimum.
 //!
 //! The best lengths minimize `sum of rate * length` where every routing of every rank's chunks uses at least its share
-//! `z`, and the shares sum up to 1. Routings become rows one after another: those that are shortest under the best lengths
-//! so far. Then the lengths are rounded to integers, and the bound is computed from these, exactly. So it is always valid;
-//! it is the optimum if the rounding met the exact lengths and the budget sufficed.
+//! `z`, and the shares sum up to 1. Routings become rows one after another: those that are shortest under the best
+//! lengths so far. Then the lengths are rounded to integers, and the bound is computed from these, exactly. So it is
+//! always valid; it is the optimum if the rounding met the exact lengths and the budget sufficed.
 
 use super::budget::{MAX_FIRST_ROWS, MAX_PIVOT_WORK, MAX_ROUNDS, PRECISION};
 use super::paths::{EdgeIndex, EdgeLists, UNREACHED};
@@ -19,12 +20,12 @@ use crate::graph::{Topology, Vertex};
 use crate::rational::Rational;
 use crate::simplex::{LinearOutcome, LinearProgram, LinearTerm, RowId, Unknown};
 
-/// The length that is added to each edge while routings are searched for, so that edges of length 0 form no circles, and
-/// paths of few edges are preferred.
+/// The length that is added to each edge while routings are searched for, so that edges of length 0 form no circles,
+/// and paths of few edges are preferred.
 const STEP_LENGTH: u64 = 1 << 8;
 
-/// By how much the lengths of two paths may differ that are both used. It is less than [`STEP_LENGTH`], and more than the
-/// errors of rounding on a path.
+/// By how much the lengths of two paths may differ that are both used. It is less than [`STEP_LENGTH`], and more than
+/// the errors of rounding on a path.
 const TIE_LENGTH: u64 = 1 << 7;
 
 /// The largest length, while routings are searched for. With at most 2^18 edges, sums fit.
@@ -132,8 +133,8 @@ impl<'a> LengthSearch<'a> {
         }
     }
 
-    /// Routes everything where an edge is as long as the time it takes for a chunk. Tries these lengths, and those that are
-    /// 1 on the edges that are the fullest and 0 on all others. Returns the time that the routing takes.
+    /// Routes everything where an edge is as long as the time it takes for a chunk. Tries these lengths, and those
+    /// that are 1 on the edges that are the fullest and 0 on all others. Returns the time that the routing takes.
     fn try_fullest_edges(&mut self) -> f64 {
         let inverse = self.rates.as_slice().iter().map(|rate| 1.0 / rate).collect::<Vec<f64>>();
         let inverse: DenseMap<EdgeIndex, f64> = inverse.into();
@@ -185,9 +186,9 @@ impl<'a> LengthSearch<'a> {
             if !self.improve_lengths() || is_optimal(self) {
                 return;
             }
-            // Routings that are shortest between the program's lengths and the best ones cut off more than those that are
-            // shortest under the program's lengths, which jump (Ben-Ameur and Neto, "Acceleration of cutting-plane and
-            // column generation algorithms", 2007).
+            // Routings that are shortest between the program's lengths and the best ones cut off more than those that
+            // are shortest under the program's lengths, which jump (Ben-Ameur and Neto, "Acceleration of
+            // cutting-plane and column generation algorithms", 2007).
             let objective = self.program.objective();
             let halves = self.lengths.as_slice().iter().zip(self.best.as_slice());
             let between = halves.map(|(length, best)| (length / objective + best) / 2.0);
@@ -241,9 +242,9 @@ impl<'a> LengthSearch<'a> {
         true
     }
 
-    /// Sends a chunk from one rank to each other one, over all shortest paths: at each vertex the edges that end shortest
-    /// paths bring amounts in the ratio of their rates. Symmetric machines get symmetric routings in this way, which need
-    /// few rounds.
+    /// Sends a chunk from one rank to each other one, over all shortest paths: at each vertex the edges that end
+    /// shortest paths bring amounts in the ratio of their rates. Symmetric machines get symmetric routings in this
+    /// way, which need few rounds.
     fn route_chunks(
         &self,
         from: Vertex,

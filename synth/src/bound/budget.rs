@@ -1,5 +1,5 @@
-//! How much the linear programs may do. Every bound is valid whatever the budgets; one that ends at a budget may be below the
-//! optimum. All are counters, so that the same input gives the same bound on every machine.
+//! How much the linear programs may do. Every bound is valid whatever the budgets; one that ends at a budget may be
+//! below the optimum. All are counters, so that the same input gives the same bound on every machine.
 
 /// How often routings or cuts are searched for. The machines of the literature need less than 30 rounds.
 pub(super) const MAX_ROUNDS: usize = 400;
@@ -7,9 +7,9 @@ pub(super) const MAX_ROUNDS: usize = 400;
 /// How many numbers of a dictionary the pivots may change in all, which takes one or two seconds.
 pub(super) const MAX_PIVOT_WORK: usize = 1 << 31;
 
-/// How many numbers the first rows of the program of an AllToAll may have, which take some 16 MiB: one for each rank and
-/// each edge or rank. For larger machines there is no program: the bound is the larger one of those that the inverse rates
-/// and the fullest edges show.
+/// How many numbers the first rows of the program of an AllToAll may have, which take some 16 MiB: one for each rank
+/// and each edge or rank. For larger machines there is no program: the bound is the larger one of those that the
+/// inverse rates and the fullest edges show.
 pub(super) const MAX_FIRST_ROWS: usize = 1 << 21;
 
 /// How many variables the program of an AllGather in so many steps may have: one for each origin, edge and step. Its

@@ -4,10 +4,10 @@
 //! to `b`: an AllGather takes at least `a / b` rounds per chunk. The greatest such ratio, rho, can be attained (Zhao et
 //! al., "ForestColl", theorem 1; Edmonds, "Edge-disjoint branchings").
 //!
-//! A value `p / q` is at least rho if and only if, for each rank `v`, a flow exists that brings `q` units from each rank
-//! to `v` where an edge of rate `b` carries `p * b`. Dinkelbach's method ("On nonlinear fractional programming", 1967)
-//! starts at a cut, and goes on with each cut that a flow violates: its ratio is larger. It ends after few rounds, as
-//! both the amount and the weight of the cuts decrease.
+//! A value `p / q` is at least rho if and only if, for each rank `v`, a flow exists that brings `q` units from each
+//! rank to `v` where an edge of rate `b` carries `p * b`. Dinkelbach's method ("On nonlinear fractional programming",
+//! 1967) starts at a cut, and goes on with each cut that a flow violates: its ratio is larger. It ends after few
+//! rounds, as both the amount and the weight of the cuts decrease.
 
 use super::{
     BoundError, CutBound, CutRatio, all_vertices, check_rank_count, reverse_error, sum_leaving,
@@ -33,8 +33,8 @@ pub fn bound_allgather(topology: &Topology) -> Result<CutBound, BoundError> {
     Ok(CutBound { value, side, outside: best.outside })
 }
 
-/// The bound of a ReduceScatter: that of the AllGather on the reversed topology. The side of its cut has the ranks whose
-/// sums must get there.
+/// The bound of a ReduceScatter: that of the AllGather on the reversed topology. The side of its cut has the ranks
+/// whose sums must get there.
 ///
 /// # Errors
 /// [`BoundError::Unreachable`] if the collective is impossible, and [`BoundError::SingleRank`].
@@ -95,8 +95,9 @@ fn find_violated_cut(
     }
     let demand = ratio.weight * u64::from(topology.count_ranks());
     // The flow to the first rank comes from the source. As long as all ranks got everything, what arrived at one rank
-    // is led on to the next: a flow to a sink `v` and one to a sink `w` differ by a flow from `v` to `w` in the residual
-    // network. Neighbors in the order of numbers are mostly near each other, which makes this a short search.
+    // is led on to the next: a flow to a sink `v` and one to a sink `w` differ by a flow from `v` to `w` in the
+    // residual network. Neighbors in the order of numbers are mostly near each other, which makes this a short
+    // search.
     let mut previous = source;
     for rank in topology.ranks() {
         let sink = FlowNode(rank.0);

@@ -1,17 +1,18 @@
 //! The bandwidth bound of an AllGather that takes so many steps at most, with any number of chunks.
 //!
 //! In the time-expanded network (Ford and Fulkerson, "Constructing maximal dynamic flows from static flows", 1958) each
-//! rank is there once before each step and at the end, each switch once in each step. An edge leads from the tail before a
-//! step (a switch: in the step) to the head after it (a switch: in it), and each rank can wait.
+//! rank is there once before each step and at the end, each switch once in each step. An edge leads from the tail
+//! before a step (a switch: in the step) to the head after it (a switch: in it), and each rank can wait.
 //!
 //! Let `x(o, e, t)` be how much of the chunk of rank `o` edge `e` carries in step `t`, and `rho(t)` how many rounds the
-//! step takes. Then `sum over o of x(o, e, t) <= rate(e) * rho(t)`, and for each other rank `d` the `x(o, ..)` let one unit
-//! pass from `o` at the begin to `d` at the end: every cut between the two has at least 1. The least sum of all `rho(t)` is
-//! the bound. Cuts become rows one after another: those that the best `x` so far violates, which maximum flows find.
+//! step takes. Then `sum over o of x(o, e, t) <= rate(e) * rho(t)`, and for each other rank `d` the `x(o, ..)` let
+//! one unit pass from `o` at the begin to `d` at the end: every cut between the two has at least 1. The least sum of
+//! all `rho(t)` is the bound. Cuts become rows one after another: those that the best `x` so far violates, which
+//! maximum flows find.
 //!
-//! The weights of the cuts of `o` and `d` in the dual solution, on the edges that they cut, are lengths `l(o, d, e, t)`.
-//! For any such lengths the following is a bound, by weak duality, and it is what is returned, computed exactly from
-//! lengths that are integers:
+//! The weights of the cuts of `o` and `d` in the dual solution, on the edges that they cut, are lengths
+//! `l(o, d, e, t)`. For any such lengths the following is a bound, by weak duality, and it is what is returned, computed
+//! exactly from lengths that are integers:
 //!
 //! ```text
 //! sum over o, d of the shortest path from o to d under l(o, d, ..)
@@ -199,8 +200,9 @@ impl<'a> CutSearch<'a> {
         }
     }
 
-    /// Adds cuts and improves the solution in turn, as far as the budgets go. Cuts that the point between the solution and
-    /// a feasible one violates cut off more than those that the solution violates (as in the bound of AllToAll).
+    /// Adds cuts and improves the solution in turn, as far as the budgets go. Cuts that the point between the
+    /// solution and a feasible one violates cut off more than those that the solution violates (as in the bound of
+    /// AllToAll).
     fn run(&mut self) {
         for _ in 0..MAX_ROUNDS {
             let outer = self.collect_values();
@@ -307,8 +309,8 @@ impl<'a> CutSearch<'a> {
     }
 }
 
-/// The node of a vertex at a time, which counts the steps that are over; for a switch, those that are over or in which it
-/// is used.
+/// The node of a vertex at a time, which counts the steps that are over; for a switch, those that are over or in
+/// which it is used.
 fn find_node(topology: &Topology, vertex: Vertex, time: u32) -> FlowNode {
     FlowNode(time * topology.count_vertices() as u32 + vertex.0)
 }

@@ -1,5 +1,5 @@
-//! Shortest paths under lengths of edges that are integers (Dijkstra, "A note on two problems in connexion with graphs",
-//! 1959).
+//! Shortest paths under lengths of edges that are integers (Dijkstra, "A note on two problems in connexion with
+//! graphs", 1959).
 
 use crate::dense::{DenseKey, DenseMap};
 use crate::graph::{Topology, Vertex};

@@ -1,7 +1,7 @@
 //! The bandwidth bounds of the collectives that have a root.
 //!
-//! * Broadcast: a cut around the root that lacks a rank lets the buffer out once, `1 / b`. The greatest such ratio comes
-//!   from the least of the maximum flows to each rank, and can be attained in the limit of many steps (Edmonds,
+//! * Broadcast: a cut around the root that lacks a rank lets the buffer out once, `1 / b`. The greatest such ratio
+//!   comes from the least of the maximum flows to each rank, and can be attained in the limit of many steps (Edmonds,
 //!   "Edge-disjoint branchings").
 //! * Scatter: a cut around the root that lacks `a` ranks lets `a` chunks out, `a / b`. The greatest ratio is exact, as
 //!   one flow from the root brings a chunk to each rank (Ford and Fulkerson).

@@ -18,8 +18,8 @@ pub(super) fn rate_fractions(topology: &Topology) -> DenseMap<EdgeIndex, f64> {
     rates.collect::<Vec<f64>>().into()
 }
 
-/// Integers in the ratios of numbers that are not negative: exact ones if each number is a simple fraction of the largest
-/// one, up to errors of rounding, and fine ones otherwise.
+/// Integers in the ratios of numbers that are not negative: exact ones if each number is a simple fraction of the
+/// largest one, up to errors of rounding, and fine ones otherwise.
 pub(super) fn round_ratios(numbers: &[f64]) -> Vec<u64> {
     let is_exact = |denominator: &u32| {
         let mut multiples = multiply_ratios(numbers, *denominator);

@@ -1,5 +1,5 @@
-//! Checks certificates of bounds, whose format is that of [`crate::proof`]. It shares nothing with the search for bounds:
-//! whoever trusts a claim has to trust this file, the graph and the fractions only.
+//! Checks certificates of bounds, whose format is that of [`crate::proof`]. It shares nothing with the search for
+//! bounds: whoever trusts a claim has to trust this file, the graph and the fractions only.
 
 use super::{MAX_PATH_WORK, ProofFlaw, ProvedClaim, ProvedQuantity};
 use crate::graph::{DirectedEdge, Topology, Vertex};
@@ -165,8 +165,8 @@ impl Evidence<'_> {
         Ok(ProvedQuantity::TimePerChunkInSteps(steps))
     }
 
-    /// The length of the shortest path to each vertex in so many steps, or in any number. In a step, paths lead from ranks
-    /// to ranks, through switches. Goes over the edges until nothing changes (Bellman, Ford).
+    /// The length of the shortest path to each vertex in so many steps, or in any number. In a step, paths lead from
+    /// ranks to ranks, through switches. Goes over the edges until nothing changes (Bellman, Ford).
     fn measure_paths<L>(&self, from: Vertex, steps: Option<u64>, length: L) -> Vec<u128>
     where
         L: Fn(u64, usize) -> u64,
