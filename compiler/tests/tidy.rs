@@ -279,7 +279,7 @@ fn no_two_cases_have_one_name() {
 
 #[test]
 fn no_crate_has_features() {
-    for manifest in ["compiler", "grammar", "lsp", "stdlib"] {
+    for manifest in ["compiler", "grammar", "lsp", "stdlib", "synth"] {
         let text = fs::read_to_string(root().join(manifest).join("Cargo.toml")).unwrap();
         assert!(
             !text.contains("[features]"),
@@ -302,7 +302,7 @@ fn library_files() -> Vec<File> {
 
 fn rust_files() -> Vec<File> {
     let mut files = Vec::new();
-    for folder in ["compiler", "grammar", "lsp", "stdlib", "fuzz", "benches"] {
+    for folder in ["compiler", "grammar", "lsp", "stdlib", "synth", "fuzz", "benches"] {
         collect(&root().join(folder), &mut files);
     }
     files
