@@ -187,6 +187,9 @@ fn declare_all<'a>(start: &start::Start<'a>, shared: &mut Shared<'a>) -> Option<
     let parameters = &world.unit.collectives[collective.collective].parameters;
     let (mut declared, mut made, mut arguments) = (Vec::new(), Vec::new(), Vec::new());
     for rank in 0..world.ranks {
+        if shared.interrupt.is_set() {
+            return None;
+        }
         let own = Rc::new(Declared::new(world.program));
         let mut eval = new_eval(world, shared, Some(rank), start.frame.clone(), own);
         made.push(eval.declare(Extent::Everything));

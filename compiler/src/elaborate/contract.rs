@@ -370,6 +370,9 @@ impl<'a> Solver<'_, 'a> {
         let mut values = None;
         for (rank, sizes) in self.question.sizes.iter().enumerate() {
             self.ranks_left = self.ranks_left.checked_sub(1)?;
+            if self.interrupt.is_set() {
+                return None;
+            }
             let (declared, frame) = self.rank(implements, rank as i64)?;
             let same = declared.input_chunks == i64::from(sizes.input)
                 && declared.output_chunks == i64::from(sizes.output);
