@@ -1,8 +1,7 @@
-//! How long the bounds of large machines take: `cargo test --release -p ccl-synth --test times -- --ignored
-//! --nocapture`.
+//! How long the bounds of large machines take: `cargo run --release -p ccl-synth --example times`.
 
 #![expect(clippy::print_stdout, reason = "times are what is asked for")]
-#![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
+#![expect(clippy::unwrap_used, reason = "it ends where something is missing")]
 
 use std::time::Instant;
 use synth::bound::allreduce::bound_allreduce;
@@ -24,6 +23,11 @@ fn measure<T>(name: &str, compute: impl FnOnce() -> T) -> T {
     let result = compute();
     println!("  {name}: {:.2} ms", start.elapsed().as_secs_f64() * 1e3);
     result
+}
+
+fn main() {
+    linear_programs();
+    large_machines();
 }
 
 /// All bounds of a DGX-1 with their certificates, written and checked.
@@ -51,8 +55,6 @@ fn prove_dgx1(topology: &Topology) {
     check_proof(&write_proof(topology, &certificates)).unwrap();
 }
 
-#[test]
-#[ignore = "prints times, and checks nothing"]
 fn linear_programs() {
     let dgx1 = build_dgx1().unwrap();
     println!("DGX-1");
@@ -76,8 +78,6 @@ fn build_h100(boxes: u32, rails: u32) -> Topology {
     build_boxes(shape).unwrap()
 }
 
-#[test]
-#[ignore = "prints times, and checks nothing"]
 fn large_machines() {
     let machines = [
         ("DGX-1", build_dgx1().unwrap()),
