@@ -220,6 +220,18 @@ impl Diagnostic {
     }
 }
 
+/// How many characters of a text of a file a report shows.
+const MOST_SHOWN: usize = 80;
+
+/// A text of a file as a report shows it, shortened if it is long.
+#[must_use]
+pub fn shorten(text: &str) -> String {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}..", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 /// How many names a report lists.
 const MOST_LISTED: usize = 20;
 

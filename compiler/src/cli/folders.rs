@@ -8,7 +8,6 @@
 
 use super::build::{MANIFEST, MAP};
 use super::files;
-use super::limits::PLAN_BYTES;
 use super::report::Reporter;
 use compiler::plan;
 use compiler::source::FileId;
@@ -27,11 +26,11 @@ pub(crate) enum FileKind {
 }
 
 impl FileKind {
-    fn has(self, path: &Path) -> bool {
+    fn has(self, path: &Path, most: u64) -> bool {
         match self {
             FileKind::Sources => files::ends_in(path, "ccl"),
             FileKind::Plans => {
-                files::ends_in(path, "json") && (!is_beside_plan(path) || is_plan(path))
+                files::ends_in(path, "json") && (!is_beside_plan(path) || is_plan(path, most))
             }
         }
     }
@@ -62,8 +61,8 @@ fn is_beside_plan(path: &Path) -> bool {
 }
 
 /// Whether a file is a plan, whatever its name is: a name keeps no plan from being checked.
-fn is_plan(path: &Path) -> bool {
-    let text = files::ordinary(path, PLAN_BYTES);
+fn is_plan(path: &Path, most: u64) -> bool {
+    let text = files::ordinary(path, most);
     text.is_ok_and(|text| plan::parse(FileId::default(), &text).is_ok())
 }
 
@@ -111,6 +110,7 @@ fn collect(
     paths: &mut Vec<PathBuf>,
     refused: &mut Vec<Unread>,
 ) -> Result<(), Unread> {
+    let most = reporter.limits.plan_bytes();
     // Those still to be visited, the next one last.
     let mut open = vec![folder.to_owned()];
     while let Some(path) = open.pop() {
@@ -122,8 +122,8 @@ fn collect(
             let unread = |error: io::Error| Unread { path: path.clone(), why: error.to_string() };
             let inside = entries(&path).map_err(unread)?;
             open.extend(inside.into_iter().rev());
-        } else if kind.has(&path) && path.is_file() {
-            if path.is_symlink() && !stays(&path, folder, kind) {
+        } else if kind.has(&path, most) && path.is_file() {
+            if path.is_symlink() && !stays(&path, folder, kind, most) {
                 refused.push(Unread { path, why: kind.refused_link() });
             } else {
                 paths.push(path);
@@ -134,12 +134,12 @@ fn collect(
 }
 
 /// Whether a link leads to a file of the kind that is in the folder and not hidden there.
-fn stays(link: &Path, folder: &Path, kind: FileKind) -> bool {
+fn stays(link: &Path, folder: &Path, kind: FileKind, most: u64) -> bool {
     let (Ok(real), Ok(folder)) = (fs::canonicalize(link), fs::canonicalize(folder)) else {
         return false;
     };
     let hidden = |part: &OsStr| part.as_encoded_bytes().starts_with(b".");
-    kind.has(&real) && real.strip_prefix(folder).is_ok_and(|below| !below.iter().any(hidden))
+    kind.has(&real, most) && real.strip_prefix(folder).is_ok_and(|below| !below.iter().any(hidden))
 }
 
 fn is_real_folder(path: &Path) -> bool {

@@ -27,10 +27,12 @@ pub(crate) enum Level {
     Deny,
 }
 
-/// The levels that the command line sets; the level of a code takes precedence over that of `warnings`.
+/// The levels that the command line sets; the level of a code takes precedence over that of `unproved`, and this over that
+/// of `warnings`.
 #[derive(Debug, Default)]
 pub(crate) struct Levels {
     codes: BTreeMap<Code, Level>,
+    unproved: Option<Level>,
     warnings: Option<Level>,
     /// Whether several blocks of a plan may use one end of a channel, or one semaphore.
     pub(crate) shared: bool,
@@ -61,12 +63,7 @@ impl Levels {
                 return Ok(());
             }
             WARNINGS => self.warnings.replace(level),
-            UNPROVED => {
-                for code in UNPROVED_CODES {
-                    self.set(level, flag, code.id())?;
-                }
-                return Ok(());
-            }
+            UNPROVED => self.unproved.replace(level),
             _ => self.codes.insert(lint(flag, text)?, level),
         };
         match before {
@@ -77,8 +74,11 @@ impl Levels {
 
     /// The report as it is to be shown; none if it is not.
     pub(crate) fn apply(&self, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
-        let all = self.warnings.filter(|_| diagnostic.severity == Severity::Warning);
-        match self.codes.get(&diagnostic.code).copied().or(all) {
+        let is_unproved = UNPROVED_CODES.contains(&diagnostic.code);
+        let unproved = if is_unproved { self.unproved } else { None };
+        let is_warning = diagnostic.severity == Severity::Warning;
+        let warnings = if is_warning { self.warnings } else { None };
+        match self.codes.get(&diagnostic.code).copied().or(unproved).or(warnings) {
             _ if diagnostic.severity == Severity::Error => {}
             Some(Level::Allow) => return None,
             Some(Level::Warn) => diagnostic.severity = Severity::Warning,

@@ -11,7 +11,7 @@ use std::time::Duration;
 const SOURCE_BYTES: u64 = 16 << 20;
 
 /// The most bytes of a plan: plans for a thousand ranks have some hundred million.
-pub(crate) const PLAN_BYTES: u64 = 1 << 30;
+const PLAN_BYTES: u64 = 1 << 30;
 
 /// The most bytes of any file, since offsets are 32-bit numbers.
 const MOST_BYTES: u64 = 4095 << 20;

@@ -8,7 +8,7 @@
 //! * N0902: the promise is kept for an argument that only the outputs determine, or only the plan's map.
 
 use crate::check;
-use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::diagnostic::{Code, Diagnostic, nearest, shorten};
 use crate::elaborate::contract::{self, Contract, Hinted, Open, Question, Sizes};
 use crate::interrupt::Interrupt;
 use crate::ir;
@@ -108,7 +108,7 @@ impl Undetermined {
     /// Adds to a report about wrong outputs which arguments come from the plan's map.
     fn blame_map(&self, report: &mut Diagnostic) {
         for Hinted { name, value, .. } in &self.hinted {
-            report.notes.push(format!("the plan's map says that `{name}` is {}", shortened(value)));
+            report.notes.push(format!("the plan's map says that `{name}` is {}", shorten(value)));
             report.helps.push(format!("check it with another `{name}`: `-D {name}=..`"));
         }
     }
@@ -384,20 +384,9 @@ fn taken(program: &ir::Program, parameter: &Open, value: i64) -> Diagnostic {
         .help(format!("fix the value with `-D {name}=..`"))
 }
 
-/// How many characters of a value a report shows.
-const MOST_SHOWN: usize = 60;
-
-fn shortened(value: &str) -> String {
-    let mut shown: String = value.chars().take(MOST_SHOWN).collect();
-    if shown.len() < value.len() {
-        shown.push_str("..");
-    }
-    shown
-}
-
 fn from_map(program: &ir::Program, argument: &Hinted) -> Diagnostic {
     let (name, collective) = (&argument.name, &program.collective.name);
-    let value = shortened(&argument.value);
+    let value = shorten(&argument.value);
     let message = format!("this plan is checked as `{collective}` with `{name}` = {value}");
     Diagnostic::without_place(Code::N0902, message)
         .note("its map says so, and the sizes of its buffers do not")

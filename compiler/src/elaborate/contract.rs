@@ -300,7 +300,7 @@ impl<'a> Solver<'_, 'a> {
             let choices = 1..candidates.get(position).map_or(0, Vec::len);
             let unhinted = choices
                 .into_iter()
-                .find_map(|choice| self.with(candidates, chosen, position, choice));
+                .find_map(|choice| self.try_choice(candidates, chosen, position, choice));
             let is_first = unhinted.as_ref() == Some(value);
             if is_first && self.others(candidates, chosen, position, value).is_empty() {
                 continue;
@@ -318,7 +318,7 @@ impl<'a> Solver<'_, 'a> {
     }
 
     /// The value of one parameter with another choice, if that fits while the others keep their values.
-    fn with(
+    fn try_choice(
         &mut self,
         candidates: &[Vec<Option<Expr>>],
         chosen: &[usize],
@@ -341,7 +341,7 @@ impl<'a> Solver<'_, 'a> {
     ) -> Vec<i64> {
         let mut others = Vec::new();
         for choice in 0..candidates.get(position).map_or(0, Vec::len) {
-            let found = self.with(candidates, chosen, position, choice);
+            let found = self.try_choice(candidates, chosen, position, choice);
             if let Some(Value::Int(number)) = found.filter(|found| found != value)
                 && others.len() < MOST_OTHERS
             {

@@ -16,7 +16,7 @@ mod stated;
 use super::object::{self, Object};
 use crate::check::limits::constraints;
 use crate::diagnostic::log::escape_json;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, shorten};
 use crate::ir;
 use crate::optimize::replicate;
 use crate::source::FileId;
@@ -237,10 +237,10 @@ fn reason(error: &serde_json::Error) -> String {
     let reason = full.rsplit_once(" at line ").map_or(full.as_str(), |(reason, _)| reason);
     if let Some(field) = reason.strip_prefix("unknown field ") {
         let field = field.rsplit_once(", expected ").map_or(field, |(field, _)| field);
-        return format!("this version of cclc does not know the field {}", stated::short(field));
+        return format!("this version of cclc does not know the field {}", shorten(field));
     }
     match error.classify() {
-        serde_json::error::Category::Data => stated::short(&super::in_json(reason)),
+        serde_json::error::Category::Data => shorten(&super::in_json(reason)),
         serde_json::error::Category::Eof => "it ends too early".to_owned(),
         serde_json::error::Category::Syntax | serde_json::error::Category::Io => {
             format!("it is not JSON: {reason}")

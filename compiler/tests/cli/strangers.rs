@@ -2,6 +2,7 @@
 //! `cclc` did not write, or goes through a link that nobody named.
 
 use crate::folder::{Folder, GOOD, ends, says};
+use crate::manifest;
 use std::fs;
 
 /// Files that are not ccl, each with a secret.
@@ -461,6 +462,9 @@ fn what_is_not_proved_can_be_denied() {
         says(&run.stderr, &["error[N0901]"]);
     }
     ends(folder.cclc("verify p.json --deny unproved"), 0);
+    // A single code goes before the others, in any order.
+    ends(folder.cclc("verify q.json --deny unproved --allow N0901"), 0);
+    ends(folder.cclc("verify q.json --allow unproved --deny N0901"), 1);
 }
 
 #[test]
@@ -496,6 +500,20 @@ fn a_map_gives_values_and_names_on_one_line() {
         says(&said, &["warning[W0901]", "its argument `ranks` is no number"]);
         assert!(started.elapsed().as_secs() < 10, "{odd}");
     }
+}
+
+/// A map can make a right plan look wrong: the report says whose word that is.
+#[test]
+fn a_report_about_outputs_says_what_the_map_says() {
+    let source = manifest("../stdlib/ccl/algorithms/broadcast_chain.ccl");
+    let folder = Folder::with("a.ccl", &fs::read_to_string(source).unwrap());
+    ends(folder.cclc("build a.ccl -D ranks=4 -D root=2 -o p.json --emit plan,map"), 0);
+    let map = folder.read("p.map.json");
+    assert!(map.contains("[\"root\",\"2\"]"), "{map}");
+    folder.write("p.map.json", &map.replace("[\"root\",\"2\"]", "[\"root\",\"0\"]"));
+    let run = ends(folder.cclc("verify p.json"), 1);
+    says(&run.stderr, &["error[E0701]", "the plan's map says that `root` is 0", "`-D root=..`"]);
+    ends(folder.cclc("verify p.json -D root=2"), 0);
 }
 
 #[test]

@@ -9,13 +9,10 @@
 //! plan is proved. `cclc verify` checks a plan whatever its manifest says.
 
 use super::{Entry, TYPES};
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Severity, shorten};
 use crate::plan::{self, map, read};
 use crate::source::{FileId, Span};
 use serde::Serialize;
-
-/// How many characters of a value are shown.
-const MOST_SHOWN: usize = 80;
 
 /// A manifest that was read, and its text.
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +94,7 @@ fn differences(entry: &Entry, stated: &Entry) -> Vec<String> {
     ];
     let differs = rows.into_iter().filter(|(_, in_manifest, in_plan)| in_manifest != in_plan).map(
         |(key, in_manifest, in_plan)| {
-            let (in_manifest, in_plan) = (short(&in_manifest), short(&in_plan));
+            let (in_manifest, in_plan) = (shorten(&in_manifest), shorten(&in_plan));
             format!("`{key}` is {in_manifest} in the manifest, and {in_plan} by the plan")
         },
     );
@@ -119,7 +116,7 @@ fn impossible(entry: &Entry) -> Vec<String> {
     if let Some(kind) = entry.types.iter().find(|kind| !TYPES.contains(&kind.as_str())) {
         wrong.push(format!(
             "`types` has {}, and the executor has {}",
-            short(&json(kind)),
+            shorten(&json(kind)),
             TYPES.join(", ")
         ));
     }
@@ -130,14 +127,6 @@ fn impossible(entry: &Entry) -> Vec<String> {
 fn json<T: Serialize>(value: &T) -> String {
     // Numbers, texts and lists of them can always be written.
     serde_json::to_string(value).unwrap_or_default()
-}
-
-/// A text of a file as a report shows it, shortened if it is long.
-pub(super) fn short(text: &str) -> String {
-    match text.char_indices().nth(MOST_SHOWN) {
-        Some((end, _)) => format!("{}..", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }
 
 /// Reports a plan that is another than the manifest's. A manifest may name any file, so nothing of what it holds is told.
