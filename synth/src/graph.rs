@@ -35,6 +35,16 @@ impl fmt::Display for Vertex {
     }
 }
 
+/// An edge of a [`Topology`], by its index among [`Topology::edges`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EdgeIndex(pub u32);
+
+impl DenseKey for EdgeIndex {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// What the rates of a topology count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateUnit {

@@ -16,6 +16,7 @@
 //! for an AllReduce and a Reduce), and a link of rate `b` carries `b` chunks in a round. If rates are bytes per
 //! second, a round is a second and a chunk is a byte: the bound is seconds per byte.
 
+pub mod automorphism;
 pub mod bound;
 pub mod collective;
 mod dense;

@@ -1,20 +1,11 @@
 //! Shortest paths under lengths of edges that are integers (Dijkstra, "A note on two problems in connexion with
 //! graphs", 1959).
 
-use crate::dense::{DenseKey, DenseMap};
+use crate::dense::DenseMap;
+pub(super) use crate::graph::EdgeIndex;
 use crate::graph::{Topology, Vertex};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// An edge of a topology, by its index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct EdgeIndex(pub(super) u32);
-
-impl DenseKey for EdgeIndex {
-    fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// The distance of vertices that no path reaches.
 pub(super) const UNREACHED: u64 = u64::MAX;
