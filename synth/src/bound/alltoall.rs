@@ -15,6 +15,7 @@ use super::budget::{MAX_FIRST_ROWS, MAX_PIVOT_WORK, MAX_ROUNDS, PRECISION};
 use super::paths::{EdgeIndex, EdgeLists, UNREACHED};
 use super::rounding::{rate_fractions, round_finely, round_ratios};
 use super::{BoundError, all_vertices, check_rank_count};
+use crate::automorphism::{Symmetry, find_symmetry};
 use crate::dense::DenseMap;
 use crate::graph::{Topology, Vertex};
 use crate::rational::Rational;
@@ -46,13 +47,26 @@ pub struct LengthBound {
 /// [`BoundError::Unreachable`] if the collective is impossible, [`BoundError::SingleRank`], and
 /// [`BoundError::Arithmetic`].
 pub fn bound_alltoall(topology: &Topology) -> Result<LengthBound, BoundError> {
+    bound_alltoall_under(topology, &find_symmetry(topology))
+}
+
+/// The same, with symmetries of the topology that are known: there is one length for each orbit of edges, and one
+/// share for each orbit of ranks.
+///
+/// # Errors
+/// Those of [`bound_alltoall`].
+pub fn bound_alltoall_under(
+    topology: &Topology,
+    symmetry: &Symmetry,
+) -> Result<LengthBound, BoundError> {
     check_rank_count(topology)?;
     let lists = EdgeLists::new(topology);
     let mut best: Option<LengthBound> = None;
-    let found = find_lengths(topology, &lists);
+    let quotient = Quotient { topology, symmetry };
+    let found = find_lengths(quotient, &lists);
     // Simple ratios can be wrong where they are near, and fine ones are never exact: the larger bound counts.
     for lengths in [round_ratios(found.as_slice()), round_finely(found.as_slice())] {
-        let bound = measure_lengths(topology, &lists, &lengths.into())?;
+        let bound = measure_lengths(quotient, &lists, &lengths.into())?;
         if best.as_ref().is_none_or(|best| best.value < bound.value) {
             best = Some(bound);
         }
@@ -60,20 +74,22 @@ pub fn bound_alltoall(topology: &Topology) -> Result<LengthBound, BoundError> {
     best.ok_or(BoundError::SingleRank)
 }
 
-/// The bound that lengths show.
+/// The bound that lengths show, which are the same along each orbit.
 fn measure_lengths(
-    topology: &Topology,
+    quotient: Quotient<'_>,
     lists: &EdgeLists,
     lengths: &DenseMap<EdgeIndex, u64>,
 ) -> Result<LengthBound, BoundError> {
+    let topology = quotient.topology;
     let mut paths: i128 = 0;
-    for from in topology.ranks() {
+    for from in quotient.list_origins() {
         let distances = lists.measure_distances(from, lengths);
+        let origins = i128::from(quotient.count_origins(from));
         for to in topology.ranks() {
             if distances[to] == UNREACHED {
                 return Err(BoundError::Unreachable { from, to });
             }
-            paths += i128::from(distances[to]);
+            paths += origins * i128::from(distances[to]);
         }
     }
     let edges = topology.weighted_edges().zip(lengths.as_slice());
@@ -83,11 +99,12 @@ fn measure_lengths(
 }
 
 /// The lengths that were found, by rows and pivots as far as the budgets go.
-fn find_lengths(topology: &Topology, lists: &EdgeLists) -> DenseMap<EdgeIndex, f64> {
-    let mut search = LengthSearch::new(topology, lists);
+fn find_lengths(quotient: Quotient<'_>, lists: &EdgeLists) -> DenseMap<EdgeIndex, f64> {
+    let mut search = LengthSearch::new(quotient, lists);
     let attained = search.try_fullest_edges();
-    let ranks = topology.ranks().len();
-    let is_small = ranks * (ranks + topology.edges().len()) <= MAX_FIRST_ROWS;
+    let origins = quotient.list_origins().count();
+    let edges = quotient.symmetry.edges.list_firsts().len();
+    let is_small = origins * (origins + edges) <= MAX_FIRST_ROWS;
     // A routing that needs no more time than the bound shows that no lengths are better.
     if is_small && search.best_bound < attained * (1.0 - PRECISION) {
         search.run();
@@ -97,11 +114,11 @@ fn find_lengths(topology: &Topology, lists: &EdgeLists) -> DenseMap<EdgeIndex, f
 
 /// The search for the best lengths.
 struct LengthSearch<'a> {
-    topology: &'a Topology,
+    quotient: Quotient<'a>,
     lists: &'a EdgeLists,
     /// The rate of each edge, as a fraction of the largest one.
     rates: DenseMap<EdgeIndex, f64>,
-    /// Its variables are the lengths, then the shares of the ranks.
+    /// Its variables are the lengths of the orbits of edges, then the shares of the orbits of ranks.
     program: LinearProgram,
     /// The rows before say that the shares sum up to 1.
     first_routing: RowId,
@@ -112,17 +129,53 @@ struct LengthSearch<'a> {
     best_bound: f64,
 }
 
+/// A topology, and which of its ranks and edges are alike.
+#[derive(Clone, Copy)]
+struct Quotient<'a> {
+    topology: &'a Topology,
+    symmetry: &'a Symmetry,
+}
+
+impl Quotient<'_> {
+    /// One rank of each orbit.
+    fn list_origins(&self) -> impl Iterator<Item = Vertex> {
+        self.topology.ranks().filter(|rank| self.symmetry.vertices.is_first(*rank))
+    }
+
+    /// How many ranks an origin stands for.
+    fn count_origins(&self, origin: Vertex) -> u64 {
+        self.symmetry.vertices.count_members(origin)
+    }
+
+    /// The variable of an edge's length.
+    fn find_length(&self, edge: EdgeIndex) -> Unknown {
+        Unknown(self.symmetry.edges.find_orbit(edge).0)
+    }
+
+    /// The variable of a rank's share. Orbits of ranks come before those of switches.
+    fn find_share(&self, rank: Vertex) -> Unknown {
+        let lengths = self.symmetry.edges.list_firsts().len() as u32;
+        Unknown(lengths + self.symmetry.vertices.find_orbit(rank).0)
+    }
+}
+
 impl<'a> LengthSearch<'a> {
-    fn new(topology: &'a Topology, lists: &'a EdgeLists) -> LengthSearch<'a> {
-        let edge_count = topology.edges().len();
-        let rates = rate_fractions(topology);
-        let mut costs = rates.as_slice().to_vec();
-        costs.resize(edge_count + topology.ranks().len(), 0.0);
+    fn new(quotient: Quotient<'a>, lists: &'a EdgeLists) -> LengthSearch<'a> {
+        let edges = &quotient.symmetry.edges;
+        let rates = rate_fractions(quotient.topology);
+        let cost = |edge: &EdgeIndex| rates[*edge] * edges.count_members(*edge) as f64;
+        let mut costs: Vec<f64> = edges.list_firsts().iter().map(cost).collect();
+        costs.resize(costs.len() + quotient.list_origins().count(), 0.0);
         let mut program = LinearProgram::new(costs);
-        let share = |rank| LinearTerm { unknown: find_share(topology, rank), factor: 1.0 };
-        let sum = program.add_row(&topology.ranks().map(share).collect::<Vec<LinearTerm>>(), 1.0);
+        let share = |rank| {
+            let factor = quotient.count_origins(rank) as f64;
+            LinearTerm { unknown: quotient.find_share(rank), factor }
+        };
+        let shares: Vec<LinearTerm> = quotient.list_origins().map(share).collect();
+        let sum = program.add_row(&shares, 1.0);
+        let edge_count = quotient.topology.edges().len();
         LengthSearch {
-            topology,
+            quotient,
             lists,
             rates,
             program,
@@ -138,25 +191,30 @@ impl<'a> LengthSearch<'a> {
     fn try_fullest_edges(&mut self) -> f64 {
         let inverse = self.rates.as_slice().iter().map(|rate| 1.0 / rate).collect::<Vec<f64>>();
         let inverse: DenseMap<EdgeIndex, f64> = inverse.into();
-        let mut utilization = vec![0.0; self.lengths.len()];
+        let edges = &self.quotient.symmetry.edges;
+        let mut orbit_loads = DenseMap::filled(edges.list_firsts().len(), 0.0);
         let scaled = scale_lengths(&inverse);
-        for from in self.topology.ranks() {
+        for from in self.quotient.list_origins() {
+            let origins = self.quotient.count_origins(from) as f64;
             let loads = self.route_chunks(from, &scaled);
-            for (sum, load) in utilization.iter_mut().zip(loads.as_slice()) {
-                *sum += load;
+            for (edge, load) in (0..).map(EdgeIndex).zip(loads.as_slice()) {
+                orbit_loads[edges.find_orbit(edge)] += origins * load;
             }
         }
-        for (sum, rate) in utilization.iter_mut().zip(self.rates.as_slice()) {
-            *sum /= rate;
-        }
+        let utilization = (0..).map(EdgeIndex).zip(self.rates.as_slice()).map(|(edge, rate)| {
+            orbit_loads[edges.find_orbit(edge)] / (edges.count_members(edge) as f64 * rate)
+        });
+        let utilization: Vec<f64> = utilization.collect();
         let largest = utilization.iter().copied().fold(0.0, f64::max);
         let is_full = |used: &f64| f64::from(u8::from(*used >= largest * (1.0 - PRECISION)));
         let full = utilization.iter().map(is_full).collect::<Vec<f64>>();
         for lengths in [inverse, full.into()] {
             let scaled = scale_lengths(&lengths);
-            let ranks = self.topology.ranks();
-            let used: f64 =
-                ranks.map(|from| dot(&self.route_chunks(from, &scaled), &lengths)).sum();
+            let measure = |from| {
+                let used = dot(&self.route_chunks(from, &scaled), &lengths);
+                self.quotient.count_origins(from) as f64 * used
+            };
+            let used: f64 = self.quotient.list_origins().map(measure).sum();
             self.keep_better(used / dot(&self.rates, &lengths), &lengths);
         }
         largest
@@ -208,15 +266,18 @@ impl<'a> LengthSearch<'a> {
         let scaled = scale_lengths(lengths);
         let mut used = 0.0;
         let mut added = 0;
-        for from in self.topology.ranks() {
+        let quotient = self.quotient;
+        for from in quotient.list_origins() {
             let loads = self.route_chunks(from, &scaled);
-            used += dot(&loads, lengths);
-            let share = find_share(self.topology, from);
+            used += quotient.count_origins(from) as f64 * dot(&loads, lengths);
+            let share = quotient.find_share(from);
             let needed = self.program.value(share) * (1.0 - PRECISION);
             if adds_all || dot(&loads, &self.lengths) < needed {
-                let terms = (0..).zip(loads.as_slice()).filter(|(_, load)| **load > 0.0);
-                let terms =
-                    terms.map(|(edge, load)| LinearTerm { unknown: Unknown(edge), factor: *load });
+                let loads = (0..).map(EdgeIndex).zip(loads.as_slice());
+                let terms = loads.filter(|(_, load)| **load > 0.0).map(|(edge, load)| LinearTerm {
+                    unknown: quotient.find_length(edge),
+                    factor: *load,
+                });
                 let share = LinearTerm { unknown: share, factor: -1.0 };
                 self.program.add_row(&terms.chain([share]).collect::<Vec<LinearTerm>>(), 0.0);
                 added += 1;
@@ -236,8 +297,8 @@ impl<'a> LengthSearch<'a> {
         if self.program.objective() > before * (1.0 + PRECISION) {
             self.program.drop_slack_rows(self.first_routing);
         }
-        for (edge, length) in (0..).zip(self.lengths.as_mut_slice()) {
-            *length = self.program.value(Unknown(edge));
+        for (edge, length) in (0..).map(EdgeIndex).zip(self.lengths.as_mut_slice()) {
+            *length = self.program.value(self.quotient.find_length(edge));
         }
         true
     }
@@ -252,11 +313,11 @@ impl<'a> LengthSearch<'a> {
     ) -> DenseMap<EdgeIndex, f64> {
         let lists = self.lists;
         let distances = lists.measure_distances(from, lengths);
-        let mut order: Vec<Vertex> = all_vertices(self.topology).collect();
+        let mut order: Vec<Vertex> = all_vertices(self.quotient.topology).collect();
         order.retain(|vertex| distances[*vertex] != UNREACHED && *vertex != from);
         order.sort_by_key(|vertex| std::cmp::Reverse(distances[*vertex]));
         let mut amounts = DenseMap::filled(distances.len(), 0.0);
-        for rank in self.topology.ranks() {
+        for rank in self.quotient.topology.ranks() {
             amounts[rank] = 1.0;
         }
         let mut loads = DenseMap::filled(lengths.len(), 0.0);
@@ -275,11 +336,6 @@ impl<'a> LengthSearch<'a> {
         }
         loads
     }
-}
-
-/// The variable of a rank's share.
-fn find_share(topology: &Topology, rank: Vertex) -> Unknown {
-    Unknown(topology.edges().len() as u32 + rank.0)
 }
 
 /// Integers for the search for routings: multiples of the largest length, and something for each edge.

@@ -12,6 +12,7 @@
 use super::{
     BoundError, CutBound, CutRatio, all_vertices, check_rank_count, reverse_error, sum_leaving,
 };
+use crate::automorphism::{Symmetry, find_symmetry};
 use crate::dense::DenseMap;
 use crate::flow::{FlowNetwork, FlowNode};
 use crate::graph::{Topology, Vertex};
@@ -21,11 +22,22 @@ use crate::graph::{Topology, Vertex};
 /// # Errors
 /// [`BoundError::Unreachable`] if the collective is impossible, and [`BoundError::SingleRank`].
 pub fn bound_allgather(topology: &Topology) -> Result<CutBound, BoundError> {
+    bound_allgather_under(topology, &find_symmetry(topology))
+}
+
+/// The same, with symmetries of the topology that are known: one rank of each orbit is a receiver.
+///
+/// # Errors
+/// Those of [`bound_allgather`].
+pub fn bound_allgather_under(
+    topology: &Topology,
+    symmetry: &Symmetry,
+) -> Result<CutBound, BoundError> {
     check_rank_count(topology)?;
     let mut best = find_worst_receiver(topology)?;
     loop {
         let ratio = best.ratio.reduce();
-        let Some(worse) = find_violated_cut(topology, ratio)? else { break };
+        let Some(worse) = find_violated_cut(topology, symmetry, ratio)? else { break };
         best = worse;
     }
     let value = best.ratio.compute_value(topology)?;
@@ -82,6 +94,7 @@ fn find_worst_receiver(topology: &Topology) -> Result<GatherCut, BoundError> {
 /// edges carry `amount` times their weight.
 fn find_violated_cut(
     topology: &Topology,
+    symmetry: &Symmetry,
     ratio: CutRatio,
 ) -> Result<Option<GatherCut>, BoundError> {
     let vertices = topology.count_vertices();
@@ -99,7 +112,7 @@ fn find_violated_cut(
     // residual network. Neighbors in the order of numbers are mostly near each other, which makes this a short
     // search.
     let mut previous = source;
-    for rank in topology.ranks() {
+    for rank in topology.ranks().filter(|rank| symmetry.vertices.is_first(*rank)) {
         let sink = FlowNode(rank.0);
         if network.maximize_flow(previous, sink, demand) < demand {
             // Whether the source is among them does not matter: all of its arcs are full, or it is where we began.

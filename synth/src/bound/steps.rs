@@ -4,6 +4,7 @@
 //! edge into a rank has length 1, and one into a switch has length 0.
 
 use super::{BoundError, check_rank_count, check_root, reverse_error};
+use crate::automorphism::{Symmetry, find_symmetry};
 use crate::collective::CollectiveKind;
 use crate::dense::DenseMap;
 use crate::graph::{Topology, Vertex};
@@ -32,15 +33,33 @@ const UNREACHED: u32 = u32::MAX;
 /// # Errors
 /// [`BoundError::Unreachable`] if the collective is impossible, and those about roots and single ranks.
 pub fn bound_steps(topology: &Topology, kind: CollectiveKind) -> Result<StepBound, BoundError> {
+    let symmetry = match kind.root() {
+        Some(_) => Symmetry::trivial(topology),
+        None => find_symmetry(topology),
+    };
+    bound_steps_under(topology, &symmetry, kind)
+}
+
+/// The same, with symmetries of the topology that are known: a search from one rank of each orbit is enough. The
+/// witness is the same, as it is the first pair.
+///
+/// # Errors
+/// Those of [`bound_steps`].
+pub fn bound_steps_under(
+    topology: &Topology,
+    symmetry: &Symmetry,
+    kind: CollectiveKind,
+) -> Result<StepBound, BoundError> {
     if let Some(forward) = kind.reverse() {
-        return bound_steps(&topology.reverse(), forward).map_err(reverse_error);
+        // The orbits of the vertices are the same on the reversed topology.
+        return bound_steps_under(&topology.reverse(), symmetry, forward).map_err(reverse_error);
     }
     let origins: Vec<Vertex> = if let Some(root) = kind.root() {
         check_root(topology, root)?;
         vec![root]
     } else {
         check_rank_count(topology)?;
-        topology.ranks().collect()
+        topology.ranks().filter(|rank| symmetry.vertices.is_first(*rank)).collect()
     };
     let neighbors = topology.collect_neighbors();
     let mut best: Option<StepBound> = None;
