@@ -6,6 +6,7 @@ mod budget;
 pub mod cut;
 pub mod layered;
 mod paths;
+mod quotient;
 pub mod rooted;
 mod rounding;
 pub mod steps;

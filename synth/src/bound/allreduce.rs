@@ -22,9 +22,11 @@ use super::budget::{
     MAX_ALLREDUCE_VARIABLES, MAX_PIVOT_WORK, MAX_ROUNDS, PRECISION, TOLERATED_LACK, WHOLE_FLOW,
 };
 use super::paths::{EdgeIndex, EdgeLists};
+use super::quotient::{PriceScale, TupleIndex, TupleNumbers, merge_edges};
 use super::rounding::{rate_fractions, round_ratios};
-use super::steps::bound_steps;
-use super::{BoundError, check_rank_count};
+use super::steps::bound_steps_under;
+use super::{BoundError, all_vertices, check_rank_count};
+use crate::automorphism::{OrbitNumber, Orbits, Symmetry, find_symmetry};
 use crate::collective::CollectiveKind;
 use crate::dense::DenseMap;
 use crate::flow::{FlowArc, FlowNetwork, FlowNode};
@@ -58,13 +60,25 @@ pub struct AllReduceHalf {
 /// # Errors
 /// [`BoundError::TooLarge`], [`BoundError::Unreachable`], [`BoundError::SingleRank`] and [`BoundError::Arithmetic`].
 pub fn bound_allreduce(topology: &Topology) -> Result<AllReduceBound, BoundError> {
+    bound_allreduce_under(topology, &find_symmetry(topology))
+}
+
+/// The same, with symmetries of the topology that are known: the copies and sums of an edge, and the share of a root,
+/// are variables of their orbits.
+///
+/// # Errors
+/// Those of [`bound_allreduce`].
+pub fn bound_allreduce_under(
+    topology: &Topology,
+    symmetry: &Symmetry,
+) -> Result<AllReduceBound, BoundError> {
     check_rank_count(topology)?;
     if topology.ranks().len() + topology.edges().len() > MAX_ALLREDUCE_VARIABLES {
         return Err(BoundError::TooLarge);
     }
     // Finds pairs that no path joins.
-    bound_steps(topology, CollectiveKind::AllReduce)?;
-    let mut search = RootSearch::new(topology);
+    bound_steps_under(topology, symmetry, CollectiveKind::AllReduce)?;
+    let mut search = RootSearch::new(topology, symmetry);
     search.run();
     let [copies, sums] = search.round_prices();
     let value = measure_value(topology, &copies, &sums)?;
@@ -72,7 +86,7 @@ pub fn bound_allreduce(topology: &Topology) -> Result<AllReduceBound, BoundError
 }
 
 /// One of the two halves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Half {
     Copies,
     Sums,
@@ -100,10 +114,12 @@ struct HalfNetwork {
 /// The search for the cuts that bind.
 struct RootSearch<'a> {
     topology: &'a Topology,
+    symmetry: &'a Symmetry,
     source: FlowNode,
     networks: [HalfNetwork; 2],
-    /// Its variables are the time, the shares of the roots, the copies and the sums on each edge.
+    /// Its variables are the time, the shares of the orbits of roots, the copies and the sums on each orbit of edges.
     program: LinearProgram,
+    first_amount: Unknown,
     variable_count: u32,
     meanings: BTreeMap<RowId, RowMeaning>,
     first_cut: RowId,
@@ -112,20 +128,23 @@ struct RootSearch<'a> {
 }
 
 impl<'a> RootSearch<'a> {
-    fn new(topology: &'a Topology) -> RootSearch<'a> {
-        let variable_count = 1 + topology.count_ranks() + 2 * topology.edges().len() as u32;
+    fn new(topology: &'a Topology, symmetry: &'a Symmetry) -> RootSearch<'a> {
+        let shares = topology.ranks().filter(|rank| symmetry.vertices.is_first(*rank)).count();
+        let variable_count = 1 + shares as u32 + 2 * symmetry.edges.list_firsts().len() as u32;
         let mut costs = vec![0.0; variable_count as usize];
         costs.iter_mut().take(1).for_each(|cost| *cost = 1.0);
-        // One rank is the root of everything, and all edges carry everything.
+        // All ranks are roots of equal shares, and all edges carry everything.
         let mut inner = DenseMap::filled(variable_count as usize, 1.0);
-        for rank in topology.ranks().skip(1) {
-            inner[find_share(rank)] = 0.0;
+        for share in (1..).take(shares).map(Unknown) {
+            inner[share] = 1.0 / f64::from(topology.count_ranks());
         }
         let mut search = RootSearch {
             topology,
+            symmetry,
             source: FlowNode(topology.count_vertices() as u32),
             networks: HALVES.map(|half| HalfNetwork::new(topology, half)),
             program: LinearProgram::new(costs),
+            first_amount: Unknown(1 + shares as u32),
             variable_count,
             meanings: BTreeMap::new(),
             first_cut: RowId(0),
@@ -138,21 +157,22 @@ impl<'a> RootSearch<'a> {
     /// The rows of the rates, of the shares and of the switches.
     fn add_fixed_rows(&mut self) {
         let rates = rate_fractions(self.topology);
-        let edges = (0..self.topology.edges().len() as u32).map(EdgeIndex);
-        for edge in edges {
+        let symmetry = self.symmetry;
+        for &edge in symmetry.edges.list_firsts() {
             let carried = HALVES
                 .map(|half| LinearTerm { unknown: self.find_amount(half, edge), factor: -1.0 });
             let time = LinearTerm { unknown: Unknown(0), factor: rates[edge] };
             self.program.add_row(&[&[time], carried.as_slice()].concat(), 0.0);
         }
-        let share = |rank| LinearTerm { unknown: find_share(rank), factor: -1.0 };
+        let share = |rank| LinearTerm { unknown: self.find_share(rank), factor: -1.0 };
         let shares: Vec<LinearTerm> = self.topology.ranks().map(share).collect();
         let mut last = self.program.add_row(&shares, -1.0);
         for (switch, abilities) in
             (self.topology.count_ranks()..).map(Vertex).zip(self.topology.switches())
         {
             let can_do = [abilities.multicast, abilities.reduce];
-            for (half, _) in HALVES.into_iter().zip(can_do).filter(|(_, can_do)| !can_do) {
+            let is_first = symmetry.vertices.is_first(switch);
+            for (half, _) in HALVES.into_iter().zip(can_do).filter(|(_, can)| is_first && !can) {
                 for factor in [1.0, -1.0] {
                     last = self.program.add_row(&self.collect_switch(half, switch, factor), 0.0);
                     self.meanings.insert(last, RowMeaning::Switch { half, switch, factor });
@@ -176,13 +196,19 @@ impl<'a> RootSearch<'a> {
         terms
     }
 
+    /// The variable of what an edge carries.
     fn find_amount(&self, half: Half, edge: EdgeIndex) -> Unknown {
-        let edges = self.topology.edges().len() as u32;
-        let before = 1 + self.topology.count_ranks();
-        match half {
-            Half::Copies => Unknown(before + edge.0),
-            Half::Sums => Unknown(before + edges + edge.0),
-        }
+        let orbits = self.symmetry.edges.list_firsts().len() as u32;
+        let before = match half {
+            Half::Copies => 0,
+            Half::Sums => orbits,
+        };
+        Unknown(self.first_amount.0 + before + self.symmetry.edges.find_orbit(edge).0)
+    }
+
+    /// The variable of a root's share. Orbits of ranks come before those of switches.
+    fn find_share(&self, rank: Vertex) -> Unknown {
+        Unknown(1 + self.symmetry.vertices.find_orbit(rank).0)
     }
 
     /// Adds cuts and improves the solution in turn, as far as the budgets go. Cuts that the point between the
@@ -222,16 +248,19 @@ impl<'a> RootSearch<'a> {
             let amounts: Vec<Unknown> = (0..self.topology.edges().len() as u32)
                 .map(|edge| self.find_amount(half, EdgeIndex(edge)))
                 .collect();
+            let shares: Vec<Unknown> =
+                self.topology.ranks().map(|rank| self.find_share(rank)).collect();
             let mut found = Vec::new();
             let [copies, sums] = &mut self.networks;
             let half_network = if half == Half::Copies { copies } else { sums };
             for (arc, unknown) in half_network.edges.iter().zip(&amounts) {
                 half_network.network.set_capacity(*arc, capacity(*unknown));
             }
-            for (arc, rank) in half_network.roots.iter().zip(self.topology.ranks()) {
-                half_network.network.set_capacity(*arc, capacity(find_share(rank)));
+            for (arc, unknown) in half_network.roots.iter().zip(&shares) {
+                half_network.network.set_capacity(*arc, capacity(*unknown));
             }
-            for rank in self.topology.ranks() {
+            for rank in self.topology.ranks().filter(|rank| self.symmetry.vertices.is_first(*rank))
+            {
                 found.extend(half_network.find_cuts(self.source, rank).map(|side| (rank, side)));
             }
             for (rank, side) in found {
@@ -247,7 +276,7 @@ impl<'a> RootSearch<'a> {
         let is_inside = |vertex: Vertex| side[FlowNode(vertex.0)];
         let mut terms = Vec::new();
         for root in self.topology.ranks().filter(|root| !is_inside(*root)) {
-            terms.push(LinearTerm { unknown: find_share(root), factor: 1.0 });
+            terms.push(LinearTerm { unknown: self.find_share(root), factor: 1.0 });
         }
         let mut edges = Vec::new();
         for (index, edge) in (0..).map(EdgeIndex).zip(self.topology.edges()) {
@@ -271,17 +300,15 @@ impl<'a> RootSearch<'a> {
             prices.iter().filter_map(|price| Some((self.meanings.get(&price.row)?, price.price)));
         let meant: Vec<(&RowMeaning, f64)> = meant.collect();
         let integers = round_ratios(&meant.iter().map(|(_, price)| *price).collect::<Vec<f64>>());
-        let mut halves = HALVES.map(|half| HalfPrices::new(self.topology, half));
-        for ((meaning, _), integer) in meant.into_iter().zip(integers) {
-            halves.iter_mut().for_each(|half| half.add(meaning, integer));
+        let mut prices = HalfPrices::new(self.topology, self.symmetry, PriceScale::new(&integers));
+        for (meaning, _) in &meant {
+            prices.admit(meaning);
         }
-        halves.map(HalfPrices::finish)
+        for ((meaning, _), integer) in meant.iter().zip(integers) {
+            prices.add(meaning, integer);
+        }
+        HALVES.map(|half| prices.expand(self.topology, half))
     }
-}
-
-/// The variable of a root's share.
-fn find_share(rank: Vertex) -> Unknown {
-    Unknown(1 + rank.0)
 }
 
 impl HalfNetwork {
@@ -323,41 +350,77 @@ impl HalfNetwork {
     }
 }
 
-/// The sums of the prices of one half.
-struct HalfPrices {
-    half: Half,
-    lengths: DenseMap<Vertex, DenseMap<EdgeIndex, u64>>,
-    potentials: DenseMap<Vertex, i64>,
+/// The sums of the prices of both halves, for each orbit of a rank and an edge, and for each orbit of switches.
+struct HalfPrices<'a> {
+    symmetry: &'a Symmetry,
+    numbers: TupleNumbers,
+    orbits: Orbits<TupleIndex>,
+    scale: PriceScale,
+    lengths: BTreeMap<(Half, OrbitNumber), u64>,
+    potentials: BTreeMap<(Half, OrbitNumber), i64>,
 }
 
-impl HalfPrices {
-    fn new(topology: &Topology, half: Half) -> HalfPrices {
-        let none = DenseMap::filled(topology.edges().len(), 0);
+impl<'a> HalfPrices<'a> {
+    fn new(topology: &Topology, symmetry: &'a Symmetry, scale: PriceScale) -> HalfPrices<'a> {
         HalfPrices {
-            half,
-            lengths: DenseMap::filled(topology.ranks().len(), none),
-            potentials: DenseMap::filled(topology.count_vertices(), 0),
+            symmetry,
+            numbers: TupleNumbers::new(topology),
+            orbits: merge_edges(topology, symmetry),
+            scale,
+            lengths: BTreeMap::new(),
+            potentials: BTreeMap::new(),
+        }
+    }
+
+    /// Lets all that a row stands for share its price.
+    fn admit(&mut self, meaning: &RowMeaning) {
+        match meaning {
+            RowMeaning::Cut { rank, edges, .. } => {
+                for edge in edges {
+                    let place = self.numbers.number_edge(*rank, *edge);
+                    self.scale.admit(self.orbits.count_members(place));
+                }
+            }
+            RowMeaning::Switch { switch, .. } => {
+                self.scale.admit(self.symmetry.vertices.count_members(*switch));
+            }
         }
     }
 
     fn add(&mut self, meaning: &RowMeaning, price: u64) {
         match meaning {
-            RowMeaning::Cut { half, rank, edges } if *half == self.half => {
+            RowMeaning::Cut { half, rank, edges } => {
                 for edge in edges {
-                    self.lengths[*rank][*edge] += price;
+                    let place = self.numbers.number_edge(*rank, *edge);
+                    let share = self.scale.share(price, self.orbits.count_members(place));
+                    *self.lengths.entry((*half, self.orbits.find_orbit(place))).or_default() +=
+                        share;
                 }
             }
-            RowMeaning::Switch { half, switch, factor } if *half == self.half => {
-                let price = price as i64;
-                self.potentials[*switch] += if *factor > 0.0 { price } else { -price };
+            RowMeaning::Switch { half, switch, factor } => {
+                let orbits = &self.symmetry.vertices;
+                let share = self.scale.share(price, orbits.count_members(*switch)) as i64;
+                *self.potentials.entry((*half, orbits.find_orbit(*switch))).or_default() +=
+                    if *factor > 0.0 { share } else { -share };
             }
-            RowMeaning::Cut { .. } | RowMeaning::Switch { .. } => {}
         }
     }
 
-    fn finish(self) -> AllReduceHalf {
-        let lengths = self.lengths.into_values().into_iter().map(DenseMap::into_values).collect();
-        AllReduceHalf { lengths, potentials: self.potentials.into_values() }
+    /// The lengths and potentials of one half.
+    fn expand(&self, topology: &Topology, half: Half) -> AllReduceHalf {
+        let edges = (0..topology.edges().len() as u32).map(EdgeIndex);
+        let lengths = topology.ranks().map(|rank| {
+            let length = |edge| {
+                let orbit = self.orbits.find_orbit(self.numbers.number_edge(rank, edge));
+                self.lengths.get(&(half, orbit)).copied().unwrap_or(0)
+            };
+            edges.clone().map(length).collect()
+        });
+        let potentials = all_vertices(topology).map(|vertex| {
+            let orbit = self.symmetry.vertices.find_orbit(vertex);
+            self.potentials.get(&(half, orbit)).copied().unwrap_or(0)
+        });
+        AllReduceHalf { lengths: lengths.collect(), potentials: potentials.collect() }
     }
 }
 

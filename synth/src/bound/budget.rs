@@ -12,8 +12,12 @@ pub(super) const MAX_PIVOT_WORK: usize = 1 << 31;
 /// inverse rates and the fullest edges show.
 pub(super) const MAX_FIRST_ROWS: usize = 1 << 21;
 
-/// How many variables the program of an AllGather in so many steps may have: one for each origin, edge and step. Its
-/// dictionary has some rows for each of them, so that more take too much memory; `BoundError::TooLarge` reports it.
+/// How many lengths the bound of an AllGather in so many steps may have: one for each origin, destination, edge and step.
+/// Its certificate names those that are not zero; `BoundError::TooLarge` reports it.
+pub(super) const MAX_LAYERED_LENGTHS: usize = 1 << 21;
+
+/// How many variables the program of an AllGather in so many steps may have: one for each orbit of an origin and an edge,
+/// and each step. Its dictionary has some rows for each of them, so that more take too much memory; `BoundError::TooLarge` reports it.
 pub(super) const MAX_LAYERED_VARIABLES: usize = 1 << 14;
 
 /// How many ranks and edges a topology may have together for the program of an AllReduce; more take too long, and

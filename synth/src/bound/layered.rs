@@ -21,12 +21,17 @@
 //! ```
 
 use super::budget::{
-    MAX_LAYERED_VARIABLES, MAX_PIVOT_WORK, MAX_ROUNDS, PRECISION, TOLERATED_LACK, WHOLE_FLOW,
+    MAX_LAYERED_LENGTHS, MAX_LAYERED_VARIABLES, MAX_PIVOT_WORK, MAX_ROUNDS, PRECISION,
+    TOLERATED_LACK, WHOLE_FLOW,
 };
 use super::paths::EdgeIndex;
+use super::quotient::{
+    PriceScale, TupleIndex, TupleNumbers, merge_edges, merge_pair_edges, merge_pairs,
+};
 use super::rounding::{rate_fractions, round_ratios};
-use super::steps::{bound_steps, measure_distances};
+use super::steps::{bound_steps_under, measure_distances};
 use super::{BoundError, all_vertices, check_rank_count, reverse_error};
+use crate::automorphism::{OrbitNumber, Orbits, Symmetry, find_symmetry};
 use crate::collective::CollectiveKind;
 use crate::dense::{DenseKey, DenseMap};
 use crate::flow::{FlowArc, FlowNetwork, FlowNode};
@@ -70,16 +75,35 @@ pub fn bound_allgather_in_steps(
     topology: &Topology,
     steps: u32,
 ) -> Result<LayeredBound, BoundError> {
+    bound_allgather_in_steps_under(topology, &find_symmetry(topology), steps)
+}
+
+/// The same, with symmetries of the topology that are known: there is an origin for each orbit of ranks, and what an
+/// edge carries of its chunk in a step is a variable of the orbit of the origin and the edge.
+///
+/// # Errors
+/// Those of [`bound_allgather_in_steps`].
+pub fn bound_allgather_in_steps_under(
+    topology: &Topology,
+    symmetry: &Symmetry,
+    steps: u32,
+) -> Result<LayeredBound, BoundError> {
     check_rank_count(topology)?;
-    let least = bound_steps(topology, CollectiveKind::AllGather)?.steps;
+    let least = bound_steps_under(topology, symmetry, CollectiveKind::AllGather)?.steps;
     if steps < least {
         return Err(BoundError::TooFewSteps { least });
     }
-    let variables = topology.ranks().len() * topology.edges().len();
+    let [ranks, edges] = [topology.ranks().len(), topology.edges().len()];
+    let lengths = (ranks * ranks).saturating_mul(edges).saturating_mul(steps as usize);
+    if lengths > MAX_LAYERED_LENGTHS {
+        return Err(BoundError::TooLarge);
+    }
+    let origin_edges = merge_edges(topology, symmetry);
+    let variables = origin_edges.list_firsts().len();
     if variables.saturating_mul(steps as usize) > MAX_LAYERED_VARIABLES {
         return Err(BoundError::TooLarge);
     }
-    let mut search = CutSearch::new(topology, steps);
+    let mut search = CutSearch::new(topology, symmetry, &origin_edges, steps);
     search.run();
     measure_bound(topology, steps, search.round_prices())
 }
@@ -111,7 +135,8 @@ struct CutRow {
     edges: Vec<LayerEdge>,
 }
 
-/// A variable: how much of the chunk of an origin an edge carries in a step.
+/// A variable, at one of the places that it stands for: how much of the chunk of an origin an edge carries in a step.
+#[derive(Clone)]
 struct CarriedAmount {
     edge: LayerEdge,
     arc: FlowArc,
@@ -121,10 +146,14 @@ struct CarriedAmount {
 /// The search for the cuts that bind.
 struct CutSearch<'a> {
     topology: &'a Topology,
+    symmetry: &'a Symmetry,
+    numbers: TupleNumbers,
+    /// The orbits of an origin and a destination. Those of the first members are looked at.
+    pairs: Orbits<TupleIndex>,
     steps: u32,
     /// The time-expanded network.
     network: FlowNetwork,
-    /// Of each origin the variables; others are zero in every solution worth having.
+    /// Of each origin that is the first of its orbit, the variables; others are zero in every solution worth having.
     amounts: DenseMap<Vertex, Vec<CarriedAmount>>,
     /// Its variables are the rounds of the steps, then the amounts.
     program: LinearProgram,
@@ -136,7 +165,12 @@ struct CutSearch<'a> {
 }
 
 impl<'a> CutSearch<'a> {
-    fn new(topology: &'a Topology, steps: u32) -> CutSearch<'a> {
+    fn new(
+        topology: &'a Topology,
+        symmetry: &'a Symmetry,
+        origin_edges: &Orbits<TupleIndex>,
+        steps: u32,
+    ) -> CutSearch<'a> {
         let vertices = topology.count_vertices();
         let mut network = FlowNetwork::new(vertices * (steps as usize + 1));
         let mut arcs = BTreeMap::new();
@@ -153,46 +187,65 @@ impl<'a> CutSearch<'a> {
             }
         }
         let neighbors = topology.collect_neighbors();
-        let mut next = steps;
-        let mut amounts: DenseMap<Vertex, Vec<CarriedAmount>> = Vec::new().into();
-        for origin in topology.ranks() {
+        let numbers = TupleNumbers::new(topology);
+        let mut unknowns = BTreeMap::new();
+        let mut amounts: DenseMap<Vertex, Vec<CarriedAmount>> =
+            DenseMap::filled(topology.ranks().len(), Vec::new());
+        for origin in topology.ranks().filter(|rank| symmetry.vertices.is_first(*rank)) {
             let distances = measure_distances(topology, &neighbors, origin);
-            let mut of_origin = Vec::new();
             for (edge, arc) in &arcs {
                 let Some(ends) = topology.edges().get(edge.edge.index()) else { continue };
                 // What has not left the origin's reach cannot be sent, and the origin needs nothing.
                 if distances[ends.from] < edge.step && ends.to != origin {
-                    let unknown = Unknown(next);
-                    next += 1;
-                    of_origin.push(CarriedAmount { edge: *edge, arc: *arc, unknown });
+                    let orbit = origin_edges.find_orbit(numbers.number_edge(origin, edge.edge));
+                    let next = Unknown(steps + unknowns.len() as u32);
+                    let unknown = *unknowns.entry((orbit, edge.step)).or_insert(next);
+                    amounts[origin].push(CarriedAmount { edge: *edge, arc: *arc, unknown });
                 }
             }
-            amounts.push(of_origin);
         }
+        let next = steps + unknowns.len() as u32;
         let mut costs = vec![0.0; next as usize];
         costs.iter_mut().take(steps as usize).for_each(|cost| *cost = 1.0);
         let program = LinearProgram::new(costs);
         let inner = DenseMap::filled(next as usize, 1.0);
         let cuts = BTreeMap::new();
         let first_cut = RowId(0);
-        let mut search =
-            CutSearch { topology, steps, network, amounts, program, first_cut, cuts, inner };
+        let pairs = merge_pairs(topology, symmetry);
+        let mut search = CutSearch {
+            topology,
+            symmetry,
+            numbers,
+            pairs,
+            steps,
+            network,
+            amounts,
+            program,
+            first_cut,
+            cuts,
+            inner,
+        };
         search.add_rate_rows();
         search
     }
 
-    /// In no step an edge carries more than its rate times the rounds.
+    /// In no step an edge carries more than its rate times the rounds. A row is about all edges of an orbit, and about
+    /// all origins.
     fn add_rate_rows(&mut self) {
         let rates = rate_fractions(self.topology);
+        let Symmetry { vertices, edges, .. } = self.symmetry;
         let mut rows: BTreeMap<LayerEdge, Vec<LinearTerm>> = BTreeMap::new();
-        for amounts in self.amounts.as_slice() {
+        for (origin, amounts) in self.topology.ranks().zip(self.amounts.as_slice()) {
+            let origins = vertices.count_members(origin) as f64;
             for amount in amounts {
+                let LayerEdge { step, edge } = amount.edge;
                 let rounds = LinearTerm {
-                    unknown: Unknown(amount.edge.step - 1),
-                    factor: rates[amount.edge.edge],
+                    unknown: Unknown(step - 1),
+                    factor: rates[edge] * edges.count_members(edge) as f64,
                 };
-                let row = rows.entry(amount.edge).or_insert_with(|| vec![rounds]);
-                row.push(LinearTerm { unknown: amount.unknown, factor: -1.0 });
+                let first = LayerEdge { step, edge: edges.find_first(edge) };
+                let row = rows.entry(first).or_insert_with(|| vec![rounds]);
+                row.push(LinearTerm { unknown: amount.unknown, factor: -origins });
             }
         }
         for terms in rows.values() {
@@ -234,7 +287,8 @@ impl<'a> CutSearch<'a> {
     /// Adds a row for each pair of ranks between which the given amounts let less than a chunk pass. Returns how many.
     fn add_violated_cuts(&mut self, values: &DenseMap<Unknown, f64>) -> usize {
         let mut found = Vec::new();
-        for origin in self.topology.ranks() {
+        let Symmetry { vertices, .. } = self.symmetry;
+        for origin in self.topology.ranks().filter(|rank| vertices.is_first(*rank)) {
             let source = find_node(self.topology, origin, 0);
             for amounts in self.amounts.as_slice() {
                 amounts.iter().for_each(|amount| self.network.set_capacity(amount.arc, 0));
@@ -245,6 +299,9 @@ impl<'a> CutSearch<'a> {
                 self.network.set_capacity(amount.arc, carried + 1);
             }
             for destination in self.topology.ranks().filter(|rank| *rank != origin) {
+                if !self.pairs.is_first(self.numbers.number_pair(origin, destination)) {
+                    continue;
+                }
                 self.network.clear_flow();
                 let sink = find_node(self.topology, destination, self.steps);
                 let needed = WHOLE_FLOW - TOLERATED_LACK;
@@ -295,17 +352,51 @@ impl<'a> CutSearch<'a> {
             prices.iter().filter_map(|price| Some((self.cuts.get(&price.row)?, price.price)));
         let cuts: Vec<(&CutRow, f64)> = cuts.collect();
         let integers = round_ratios(&cuts.iter().map(|(_, price)| *price).collect::<Vec<f64>>());
-        let mut sums: BTreeMap<LayeredLength, u64> = BTreeMap::new();
-        for ((cut, _), price) in cuts.iter().zip(integers) {
-            for LayerEdge { step, edge } in &cut.edges {
-                let (origin, destination) = (cut.origin, cut.destination);
-                let place =
-                    LayeredLength { origin, destination, step: *step, edge: edge.0, length: 0 };
-                *sums.entry(place).or_default() += price;
+        let orbits = merge_pair_edges(self.topology, self.symmetry);
+        let number = |cut: &CutRow, edge: EdgeIndex| {
+            let pair = self.numbers.number_pair(cut.origin, cut.destination);
+            self.numbers.number_pair_edge(pair, edge)
+        };
+        let mut scale = PriceScale::new(&integers);
+        for (cut, _) in &cuts {
+            for edge in &cut.edges {
+                scale.admit(orbits.count_members(number(cut, edge.edge)));
             }
         }
-        let lengths = sums.into_iter().map(|(place, length)| LayeredLength { length, ..place });
-        lengths.filter(|place| place.length > 0).collect()
+        let mut sums: BTreeMap<OrbitNumber, BTreeMap<u32, u64>> = BTreeMap::new();
+        for ((cut, _), price) in cuts.iter().zip(integers) {
+            for LayerEdge { step, edge } in &cut.edges {
+                let place = number(cut, *edge);
+                let of_orbit = sums.entry(orbits.find_orbit(place)).or_default();
+                *of_orbit.entry(*step).or_default() +=
+                    scale.share(price, orbits.count_members(place));
+            }
+        }
+        self.expand_lengths(&orbits, &sums)
+    }
+
+    /// The lengths of all members of orbits of an origin, a destination and an edge, by step.
+    fn expand_lengths(
+        &self,
+        orbits: &Orbits<TupleIndex>,
+        sums: &BTreeMap<OrbitNumber, BTreeMap<u32, u64>>,
+    ) -> Vec<LayeredLength> {
+        let mut lengths = Vec::new();
+        for origin in self.topology.ranks() {
+            for destination in self.topology.ranks() {
+                let pair = self.numbers.number_pair(origin, destination);
+                for edge in 0..self.topology.edges().len() as u32 {
+                    let place = self.numbers.number_pair_edge(pair, EdgeIndex(edge));
+                    let of_orbit = sums.get(&orbits.find_orbit(place));
+                    lengths.extend(of_orbit.into_iter().flatten().map(|(step, length)| {
+                        LayeredLength { origin, destination, step: *step, edge, length: *length }
+                    }));
+                }
+            }
+        }
+        lengths.retain(|place| place.length > 0);
+        lengths.sort_unstable();
+        lengths
     }
 }
 
