@@ -4,12 +4,15 @@ pub mod allreduce;
 pub mod alltoall;
 mod budget;
 pub mod cut;
+mod cutting;
 pub mod layered;
 mod paths;
 mod quotient;
 pub mod rooted;
 mod rounding;
 pub mod steps;
+
+pub use budget::{BoundBudget, Completeness, ProgramBudget};
 
 use crate::graph::{Topology, TopologyError, Vertex};
 use crate::rational::{ArithmeticError, Rational};

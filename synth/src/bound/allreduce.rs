@@ -18,12 +18,11 @@
 //! sum over e of rate(e) * max(0, a(head) - a(tail) + sum over d of l(d, e), the same of b and m)
 //! ```
 
-use super::budget::{
-    MAX_ALLREDUCE_VARIABLES, MAX_PIVOT_WORK, MAX_ROUNDS, PRECISION, TOLERATED_LACK, WHOLE_FLOW,
-};
+use super::budget::{Completeness, ProgramBudget, TOLERATED_LACK, WHOLE_FLOW};
+use super::cutting::{CutFinder, CutProgram, PricedRow, ViolatedCut};
 use super::paths::{EdgeIndex, EdgeLists};
 use super::quotient::{PriceScale, TupleIndex, TupleNumbers, merge_edges};
-use super::rounding::{rate_fractions, round_ratios};
+use super::rounding::{find_time, rate_fractions};
 use super::steps::bound_steps_under;
 use super::{BoundError, all_vertices, check_rank_count};
 use crate::automorphism::{OrbitNumber, Orbits, Symmetry, find_symmetry};
@@ -32,7 +31,7 @@ use crate::dense::DenseMap;
 use crate::flow::{FlowArc, FlowNetwork, FlowNode};
 use crate::graph::{Topology, Vertex};
 use crate::rational::Rational;
-use crate::simplex::{LinearOutcome, LinearProgram, LinearTerm, RowId, Unknown};
+use crate::simplex::{LinearTerm, Unknown};
 use std::collections::BTreeMap;
 
 /// A bound on the time per buffer of an AllReduce, and the lengths and potentials that show it.
@@ -44,6 +43,8 @@ pub struct AllReduceBound {
     pub copies: AllReduceHalf,
     /// What shows it on the way from the ranks to the roots.
     pub sums: AllReduceHalf,
+    /// Whether it is the optimum of the program.
+    pub completeness: Completeness,
 }
 
 /// The lengths and potentials of one half of an AllReduce.
@@ -60,7 +61,7 @@ pub struct AllReduceHalf {
 /// # Errors
 /// [`BoundError::TooLarge`], [`BoundError::Unreachable`], [`BoundError::SingleRank`] and [`BoundError::Arithmetic`].
 pub fn bound_allreduce(topology: &Topology) -> Result<AllReduceBound, BoundError> {
-    bound_allreduce_under(topology, &find_symmetry(topology))
+    bound_allreduce_under(topology, &find_symmetry(topology), &ProgramBudget::default())
 }
 
 /// The same, with symmetries of the topology that are known: the copies and sums of an edge, and the share of a root,
@@ -71,18 +72,21 @@ pub fn bound_allreduce(topology: &Topology) -> Result<AllReduceBound, BoundError
 pub fn bound_allreduce_under(
     topology: &Topology,
     symmetry: &Symmetry,
+    budget: &ProgramBudget,
 ) -> Result<AllReduceBound, BoundError> {
     check_rank_count(topology)?;
-    if topology.ranks().len() + topology.edges().len() > MAX_ALLREDUCE_VARIABLES {
+    if topology.ranks().len() + topology.edges().len() > budget.allreduce_variables {
         return Err(BoundError::TooLarge);
     }
     // Finds pairs that no path joins.
     bound_steps_under(topology, symmetry, CollectiveKind::AllReduce)?;
     let mut search = RootSearch::new(topology, symmetry);
-    search.run();
-    let [copies, sums] = search.round_prices();
+    let mut program = search.build_program();
+    let completeness = program.optimize(&mut search, budget);
+    let [copies, sums] = search.spread_prices(&program.round_prices());
     let value = measure_value(topology, &copies, &sums)?;
-    Ok(AllReduceBound { value, copies, sums })
+    let completeness = completeness.after_rounding(value, find_time(topology, program.objective()));
+    Ok(AllReduceBound { value, copies, sums, completeness })
 }
 
 /// One of the two halves.
@@ -118,55 +122,50 @@ struct RootSearch<'a> {
     source: FlowNode,
     networks: [HalfNetwork; 2],
     /// Its variables are the time, the shares of the orbits of roots, the copies and the sums on each orbit of edges.
-    program: LinearProgram,
+    variable_count: usize,
     first_amount: Unknown,
-    variable_count: u32,
-    meanings: BTreeMap<RowId, RowMeaning>,
-    first_cut: RowId,
-    /// A solution that satisfies every cut: the value of each variable.
-    inner: DenseMap<Unknown, f64>,
 }
 
 impl<'a> RootSearch<'a> {
     fn new(topology: &'a Topology, symmetry: &'a Symmetry) -> RootSearch<'a> {
         let shares = topology.ranks().filter(|rank| symmetry.vertices.is_first(*rank)).count();
-        let variable_count = 1 + shares as u32 + 2 * symmetry.edges.list_firsts().len() as u32;
-        let mut costs = vec![0.0; variable_count as usize];
-        costs.iter_mut().take(1).for_each(|cost| *cost = 1.0);
-        // All ranks are roots of equal shares, and all edges carry everything.
-        let mut inner = DenseMap::filled(variable_count as usize, 1.0);
-        for share in (1..).take(shares).map(Unknown) {
-            inner[share] = 1.0 / f64::from(topology.count_ranks());
-        }
-        let mut search = RootSearch {
+        RootSearch {
             topology,
             symmetry,
             source: FlowNode(topology.count_vertices() as u32),
             networks: HALVES.map(|half| HalfNetwork::new(topology, half)),
-            program: LinearProgram::new(costs),
+            variable_count: 1 + shares + 2 * symmetry.edges.list_firsts().len(),
             first_amount: Unknown(1 + shares as u32),
-            variable_count,
-            meanings: BTreeMap::new(),
-            first_cut: RowId(0),
-            inner,
-        };
-        search.add_fixed_rows();
-        search
+        }
+    }
+
+    /// The program before there are cuts: the time, and what does not depend on cuts.
+    fn build_program(&self) -> CutProgram<RowMeaning> {
+        let mut costs = vec![0.0; self.variable_count];
+        costs.iter_mut().take(1).for_each(|cost| *cost = 1.0);
+        // All ranks are roots of equal shares, and all edges carry everything.
+        let mut inner = DenseMap::filled(self.variable_count, 1.0);
+        for share in (1..self.first_amount.0).map(Unknown) {
+            inner[share] = 1.0 / f64::from(self.topology.count_ranks());
+        }
+        let mut program = CutProgram::new(costs, inner);
+        self.add_fixed_rows(&mut program);
+        program
     }
 
     /// The rows of the rates, of the shares and of the switches.
-    fn add_fixed_rows(&mut self) {
+    fn add_fixed_rows(&self, program: &mut CutProgram<RowMeaning>) {
         let rates = rate_fractions(self.topology);
         let symmetry = self.symmetry;
         for &edge in symmetry.edges.list_firsts() {
             let carried = HALVES
                 .map(|half| LinearTerm { unknown: self.find_amount(half, edge), factor: -1.0 });
             let time = LinearTerm { unknown: Unknown(0), factor: rates[edge] };
-            self.program.add_row(&[&[time], carried.as_slice()].concat(), 0.0);
+            program.add_fixed_row(&[&[time], carried.as_slice()].concat(), 0.0, None);
         }
         let share = |rank| LinearTerm { unknown: self.find_share(rank), factor: -1.0 };
         let shares: Vec<LinearTerm> = self.topology.ranks().map(share).collect();
-        let mut last = self.program.add_row(&shares, -1.0);
+        program.add_fixed_row(&shares, -1.0, None);
         for (switch, abilities) in
             (self.topology.count_ranks()..).map(Vertex).zip(self.topology.switches())
         {
@@ -174,12 +173,12 @@ impl<'a> RootSearch<'a> {
             let is_first = symmetry.vertices.is_first(switch);
             for (half, _) in HALVES.into_iter().zip(can_do).filter(|(_, can)| is_first && !can) {
                 for factor in [1.0, -1.0] {
-                    last = self.program.add_row(&self.collect_switch(half, switch, factor), 0.0);
-                    self.meanings.insert(last, RowMeaning::Switch { half, switch, factor });
+                    let terms = self.collect_switch(half, switch, factor);
+                    let meaning = RowMeaning::Switch { half, switch, factor };
+                    program.add_fixed_row(&terms, 0.0, Some(meaning));
                 }
             }
         }
-        self.first_cut = RowId(last.0 + 1);
     }
 
     /// What enters a switch less what leaves it, times a factor.
@@ -210,40 +209,18 @@ impl<'a> RootSearch<'a> {
     fn find_share(&self, rank: Vertex) -> Unknown {
         Unknown(1 + self.symmetry.vertices.find_orbit(rank).0)
     }
+}
 
-    /// Adds cuts and improves the solution in turn, as far as the budgets go. Cuts that the point between the
-    /// solution and a feasible one violates cut off more than those that the solution violates (as in the bound of
-    /// AllToAll).
-    fn run(&mut self) {
-        for _ in 0..MAX_ROUNDS {
-            let unknowns = (0..self.variable_count).map(Unknown);
-            let outer = unknowns.map(|unknown| self.program.value(unknown)).collect::<Vec<f64>>();
-            let between = outer.iter().zip(self.inner.as_slice());
-            let between = between.map(|(outer, inner)| (outer + inner) / 2.0);
-            let between: DenseMap<Unknown, f64> = between.collect::<Vec<f64>>().into();
-            if self.add_violated_cuts(&between) == 0 {
-                self.inner = between;
-                if self.add_violated_cuts(&outer.into()) == 0 {
-                    return;
-                }
-            }
-            let before = self.program.objective();
-            if self.program.optimize(MAX_PIVOT_WORK) != LinearOutcome::Optimal {
-                return;
-            }
-            // Rows that are dropped can come back; as long as the objective grows, this has an end.
-            if self.program.objective() > before + PRECISION {
-                self.program.drop_slack_rows(self.first_cut);
-            }
-        }
-    }
-
-    /// Adds a row for each rank that gets less than the buffer, or whose sums do not all arrive. Returns how many.
-    fn add_violated_cuts(&mut self, values: &DenseMap<Unknown, f64>) -> usize {
+impl CutFinder<RowMeaning> for RootSearch<'_> {
+    /// A row for each rank that gets less than the buffer, or whose sums do not all arrive.
+    fn find_violated_cuts(
+        &mut self,
+        values: &DenseMap<Unknown, f64>,
+    ) -> Vec<ViolatedCut<RowMeaning>> {
         // One more, so that of several minimum cuts one of few edges is found.
         let capacity =
             |unknown: Unknown| (values[unknown].clamp(0.0, 1.0) * WHOLE_FLOW as f64) as u64 + 1;
-        let mut count = 0;
+        let mut cuts = Vec::new();
         for half in HALVES {
             let amounts: Vec<Unknown> = (0..self.topology.edges().len() as u32)
                 .map(|edge| self.find_amount(half, EdgeIndex(edge)))
@@ -264,15 +241,21 @@ impl<'a> RootSearch<'a> {
                 found.extend(half_network.find_cuts(self.source, rank).map(|side| (rank, side)));
             }
             for (rank, side) in found {
-                count += 1;
-                self.add_cut(half, rank, &side);
+                cuts.push(self.collect_cut(half, rank, &side));
             }
         }
-        count
+        cuts
     }
+}
 
-    /// Adds the row of the cut between a side, on which the source is, and a rank.
-    fn add_cut(&mut self, half: Half, rank: Vertex, side: &DenseMap<FlowNode, bool>) {
+impl RootSearch<'_> {
+    /// The row of the cut between a side, on which the source is, and a rank.
+    fn collect_cut(
+        &self,
+        half: Half,
+        rank: Vertex,
+        side: &DenseMap<FlowNode, bool>,
+    ) -> ViolatedCut<RowMeaning> {
         let is_inside = |vertex: Vertex| side[FlowNode(vertex.0)];
         let mut terms = Vec::new();
         for root in self.topology.ranks().filter(|root| !is_inside(*root)) {
@@ -289,23 +272,18 @@ impl<'a> RootSearch<'a> {
                 edges.push(index);
             }
         }
-        let row = self.program.add_row(&terms, 1.0);
-        self.meanings.insert(row, RowMeaning::Cut { half, rank, edges });
+        ViolatedCut { terms, bound: 1.0, meaning: RowMeaning::Cut { half, rank, edges } }
     }
 
-    /// The lengths and potentials of both halves, as integers in the ratios of the prices.
-    fn round_prices(&self) -> [AllReduceHalf; 2] {
-        let prices = self.program.collect_prices();
-        let meant =
-            prices.iter().filter_map(|price| Some((self.meanings.get(&price.row)?, price.price)));
-        let meant: Vec<(&RowMeaning, f64)> = meant.collect();
-        let integers = round_ratios(&meant.iter().map(|(_, price)| *price).collect::<Vec<f64>>());
+    /// The lengths and potentials of both halves that rows with their prices make.
+    fn spread_prices(&self, priced: &[PricedRow<'_, RowMeaning>]) -> [AllReduceHalf; 2] {
+        let integers: Vec<u64> = priced.iter().map(|row| row.price).collect();
         let mut prices = HalfPrices::new(self.topology, self.symmetry, PriceScale::new(&integers));
-        for (meaning, _) in &meant {
-            prices.admit(meaning);
+        for row in priced {
+            prices.admit(row.meaning);
         }
-        for ((meaning, _), integer) in meant.iter().zip(integers) {
-            prices.add(meaning, integer);
+        for row in priced {
+            prices.add(row.meaning, row.price);
         }
         HALVES.map(|half| prices.expand(self.topology, half))
     }
@@ -445,8 +423,9 @@ fn measure_value(
     let [copied, summed] = [copies, sums].map(|side| measure_use(topology, side));
     let used = copied.into_iter().zip(summed).map(|(copied, summed)| copied.max(summed).max(0));
     let offers = topology.weighted_edges().map(|(_, weight)| i128::from(weight)).zip(used);
-    let offered = offers.map(|(weight, used)| weight * used).sum();
-    Ok(Rational::new(needed, offered)?.checked_div(topology.quantum())?)
+    let offered: i128 = offers.map(|(weight, used)| weight * used).sum();
+    // If nothing is offered, nothing is needed.
+    Ok(Rational::new(needed, offered.max(1))?.checked_div(topology.quantum())?)
 }
 
 /// How much of each edge one half uses at most: the lengths for all ranks, and the difference of the potentials.

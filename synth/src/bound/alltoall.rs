@@ -11,9 +11,9 @@
 //! lengths so far. Then the lengths are rounded to integers, and the bound is computed from these, exactly. So it is
 //! always valid; it is the optimum if the rounding met the exact lengths and the budget sufficed.
 
-use super::budget::{MAX_FIRST_ROWS, MAX_PIVOT_WORK, MAX_ROUNDS, PRECISION};
+use super::budget::{BoundBudget, Completeness, PRECISION, ProgramBudget};
 use super::paths::{EdgeIndex, EdgeLists, UNREACHED};
-use super::rounding::{rate_fractions, round_finely, round_ratios};
+use super::rounding::{find_time, rate_fractions, round_finely, round_ratios};
 use super::{BoundError, all_vertices, check_rank_count};
 use crate::automorphism::{Symmetry, find_symmetry};
 use crate::dense::DenseMap;
@@ -39,6 +39,8 @@ pub struct LengthBound {
     pub value: Rational,
     /// The length of each of the topology's edges.
     pub lengths: Vec<u64>,
+    /// Whether it is the optimum of the program.
+    pub completeness: Completeness,
 }
 
 /// The bound of an AllToAll, in which each rank has a chunk for each other one.
@@ -47,7 +49,7 @@ pub struct LengthBound {
 /// [`BoundError::Unreachable`] if the collective is impossible, [`BoundError::SingleRank`], and
 /// [`BoundError::Arithmetic`].
 pub fn bound_alltoall(topology: &Topology) -> Result<LengthBound, BoundError> {
-    bound_alltoall_under(topology, &find_symmetry(topology))
+    bound_alltoall_under(topology, &find_symmetry(topology), &ProgramBudget::default())
 }
 
 /// The same, with symmetries of the topology that are known: there is one length for each orbit of edges, and one
@@ -58,12 +60,14 @@ pub fn bound_alltoall(topology: &Topology) -> Result<LengthBound, BoundError> {
 pub fn bound_alltoall_under(
     topology: &Topology,
     symmetry: &Symmetry,
+    budget: &ProgramBudget,
 ) -> Result<LengthBound, BoundError> {
     check_rank_count(topology)?;
     let lists = EdgeLists::new(topology);
     let mut best: Option<LengthBound> = None;
     let quotient = Quotient { topology, symmetry };
-    let found = find_lengths(quotient, &lists);
+    let FoundLengths { lengths: found, bound: found_bound, completeness } =
+        find_lengths(quotient, &lists, budget);
     // Simple ratios can be wrong where they are near, and fine ones are never exact: the larger bound counts.
     for lengths in [round_ratios(found.as_slice()), round_finely(found.as_slice())] {
         let bound = measure_lengths(quotient, &lists, &lengths.into())?;
@@ -71,7 +75,9 @@ pub fn bound_alltoall_under(
             best = Some(bound);
         }
     }
-    best.ok_or(BoundError::SingleRank)
+    let mut best = best.ok_or(BoundError::SingleRank)?;
+    best.completeness = completeness.after_rounding(best.value, find_time(topology, found_bound));
+    Ok(best)
 }
 
 /// The bound that lengths show, which are the same along each orbit.
@@ -95,21 +101,34 @@ fn measure_lengths(
     let edges = topology.weighted_edges().zip(lengths.as_slice());
     let offers = edges.map(|((_, weight), length)| i128::from(weight) * i128::from(*length));
     let value = Rational::new(paths, offers.sum())?.checked_div(topology.quantum())?;
-    Ok(LengthBound { value, lengths: lengths.as_slice().to_vec() })
+    let lengths = lengths.as_slice().to_vec();
+    Ok(LengthBound { value, lengths, completeness: Completeness::Optimal })
+}
+
+/// What a search found.
+struct FoundLengths {
+    lengths: DenseMap<EdgeIndex, f64>,
+    /// The bound that they show, in rounds in which the fastest edge carries one chunk.
+    bound: f64,
+    completeness: Completeness,
 }
 
 /// The lengths that were found, by rows and pivots as far as the budgets go.
-fn find_lengths(quotient: Quotient<'_>, lists: &EdgeLists) -> DenseMap<EdgeIndex, f64> {
+fn find_lengths(quotient: Quotient<'_>, lists: &EdgeLists, budget: &ProgramBudget) -> FoundLengths {
     let mut search = LengthSearch::new(quotient, lists);
     let attained = search.try_fullest_edges();
     let origins = quotient.list_origins().count();
     let edges = quotient.symmetry.edges.list_firsts().len();
-    let is_small = origins * (origins + edges) <= MAX_FIRST_ROWS;
+    let is_small = origins * (origins + edges) <= budget.first_rows;
     // A routing that needs no more time than the bound shows that no lengths are better.
-    if is_small && search.best_bound < attained * (1.0 - PRECISION) {
-        search.run();
-    }
-    search.best
+    let completeness = if search.best_bound >= attained * (1.0 - PRECISION) {
+        Completeness::Optimal
+    } else if is_small {
+        search.run(budget)
+    } else {
+        Completeness::Stopped(BoundBudget::FirstRows)
+    };
+    FoundLengths { lengths: search.best, bound: search.best_bound, completeness }
 }
 
 /// The search for the best lengths.
@@ -234,15 +253,19 @@ impl<'a> LengthSearch<'a> {
     }
 
     /// Adds routings and improves the lengths in turn, as far as the budgets go.
-    fn run(&mut self) {
+    fn run(&mut self, budget: &ProgramBudget) -> Completeness {
         let best = self.best.clone();
         self.add_routings(&best, true);
-        for _ in 0..MAX_ROUNDS {
+        for _ in 0..budget.rounds {
             // The routings so far show that no lengths give more than the inverse of the objective.
             let is_optimal =
                 |search: &Self| search.best_bound * search.program.objective() >= 1.0 - PRECISION;
-            if !self.improve_lengths() || is_optimal(self) {
-                return;
+            match self.improve_lengths(budget) {
+                LinearOutcome::Optimal if is_optimal(self) => return Completeness::Optimal,
+                LinearOutcome::Optimal => {}
+                LinearOutcome::OutOfWork => return Completeness::Stopped(BoundBudget::PivotWork),
+                // Long lengths satisfy every row: only errors of rounding say otherwise.
+                LinearOutcome::Infeasible => return Completeness::Imprecise,
             }
             // Routings that are shortest between the program's lengths and the best ones cut off more than those that
             // are shortest under the program's lengths, which jump (Ben-Ameur and Neto, "Acceleration of
@@ -254,10 +277,11 @@ impl<'a> LengthSearch<'a> {
             if self.add_routings(&between, false) == 0 {
                 let lengths = self.lengths.clone();
                 if self.add_routings(&lengths, false) == 0 {
-                    return;
+                    return Completeness::Optimal;
                 }
             }
         }
+        Completeness::Stopped(BoundBudget::Rounds)
     }
 
     /// Adds the routing of each rank that is shortest under given lengths, if it uses less than the rank's share under
@@ -287,11 +311,12 @@ impl<'a> LengthSearch<'a> {
         added
     }
 
-    /// Solves the program with the rows so far. Returns whether the budget sufficed.
-    fn improve_lengths(&mut self) -> bool {
+    /// Solves the program with the rows so far.
+    fn improve_lengths(&mut self, budget: &ProgramBudget) -> LinearOutcome {
         let before = self.program.objective();
-        if self.program.optimize(MAX_PIVOT_WORK) != LinearOutcome::Optimal {
-            return false;
+        let outcome = self.program.optimize(budget.pivot_work);
+        if outcome != LinearOutcome::Optimal {
+            return outcome;
         }
         // Rows that are dropped can come back; as long as the objective grows, this has an end.
         if self.program.objective() > before * (1.0 + PRECISION) {
@@ -300,7 +325,7 @@ impl<'a> LengthSearch<'a> {
         for (edge, length) in (0..).map(EdgeIndex).zip(self.lengths.as_mut_slice()) {
             *length = self.program.value(self.quotient.find_length(edge));
         }
-        true
+        outcome
     }
 
     /// Sends a chunk from one rank to each other one, over all shortest paths: at each vertex the edges that end

@@ -20,15 +20,13 @@
 //! max over t of sum over e of rate(e) * max over o of sum over d of l(o, d, e, t)
 //! ```
 
-use super::budget::{
-    MAX_LAYERED_LENGTHS, MAX_LAYERED_VARIABLES, MAX_PIVOT_WORK, MAX_ROUNDS, PRECISION,
-    TOLERATED_LACK, WHOLE_FLOW,
-};
+use super::budget::{Completeness, ProgramBudget, TOLERATED_LACK, WHOLE_FLOW};
+use super::cutting::{CutFinder, CutProgram, PricedRow, ViolatedCut};
 use super::paths::EdgeIndex;
 use super::quotient::{
     PriceScale, TupleIndex, TupleNumbers, merge_edges, merge_pair_edges, merge_pairs,
 };
-use super::rounding::{rate_fractions, round_ratios};
+use super::rounding::{find_time, rate_fractions};
 use super::steps::{bound_steps_under, measure_distances};
 use super::{BoundError, all_vertices, check_rank_count, reverse_error};
 use crate::automorphism::{OrbitNumber, Orbits, Symmetry, find_symmetry};
@@ -37,7 +35,7 @@ use crate::dense::{DenseKey, DenseMap};
 use crate::flow::{FlowArc, FlowNetwork, FlowNode};
 use crate::graph::{Topology, Vertex};
 use crate::rational::Rational;
-use crate::simplex::{LinearOutcome, LinearProgram, LinearTerm, RowId, Unknown};
+use crate::simplex::{LinearTerm, Unknown};
 use std::collections::BTreeMap;
 
 /// A bound on the time per chunk of an AllGather in so many steps, and the lengths that show it.
@@ -49,6 +47,8 @@ pub struct LayeredBound {
     pub steps: u32,
     /// The lengths that are not zero, sorted.
     pub lengths: Vec<LayeredLength>,
+    /// Whether it is the optimum of the program.
+    pub completeness: Completeness,
 }
 
 /// The length of an edge in a step, for what goes from one rank to another one.
@@ -75,7 +75,8 @@ pub fn bound_allgather_in_steps(
     topology: &Topology,
     steps: u32,
 ) -> Result<LayeredBound, BoundError> {
-    bound_allgather_in_steps_under(topology, &find_symmetry(topology), steps)
+    let symmetry = find_symmetry(topology);
+    bound_allgather_in_steps_under(topology, &symmetry, steps, &ProgramBudget::default())
 }
 
 /// The same, with symmetries of the topology that are known: there is an origin for each orbit of ranks, and what an
@@ -87,6 +88,7 @@ pub fn bound_allgather_in_steps_under(
     topology: &Topology,
     symmetry: &Symmetry,
     steps: u32,
+    budget: &ProgramBudget,
 ) -> Result<LayeredBound, BoundError> {
     check_rank_count(topology)?;
     let least = bound_steps_under(topology, symmetry, CollectiveKind::AllGather)?.steps;
@@ -95,17 +97,21 @@ pub fn bound_allgather_in_steps_under(
     }
     let [ranks, edges] = [topology.ranks().len(), topology.edges().len()];
     let lengths = (ranks * ranks).saturating_mul(edges).saturating_mul(steps as usize);
-    if lengths > MAX_LAYERED_LENGTHS {
+    if lengths > budget.layered_lengths {
         return Err(BoundError::TooLarge);
     }
     let origin_edges = merge_edges(topology, symmetry);
     let variables = origin_edges.list_firsts().len();
-    if variables.saturating_mul(steps as usize) > MAX_LAYERED_VARIABLES {
+    if variables.saturating_mul(steps as usize) > budget.layered_variables {
         return Err(BoundError::TooLarge);
     }
     let mut search = CutSearch::new(topology, symmetry, &origin_edges, steps);
-    search.run();
-    measure_bound(topology, steps, search.round_prices())
+    let mut program = search.build_program();
+    let completeness = program.optimize(&mut search, budget);
+    let lengths = search.spread_prices(&program.round_prices());
+    let value = measure_value(topology, steps, &lengths)?;
+    let completeness = completeness.after_rounding(value, find_time(topology, program.objective()));
+    Ok(LayeredBound { value, steps, lengths, completeness })
 }
 
 /// The bound of a ReduceScatter that takes at most so many steps: that of the AllGather on the reversed topology, whose
@@ -155,13 +161,8 @@ struct CutSearch<'a> {
     network: FlowNetwork,
     /// Of each origin that is the first of its orbit, the variables; others are zero in every solution worth having.
     amounts: DenseMap<Vertex, Vec<CarriedAmount>>,
-    /// Its variables are the rounds of the steps, then the amounts.
-    program: LinearProgram,
-    /// The rows before are those of the rates.
-    first_cut: RowId,
-    cuts: BTreeMap<RowId, CutRow>,
-    /// A solution that satisfies every cut: the value of each variable.
-    inner: DenseMap<Unknown, f64>,
+    /// How many variables there are: the rounds of the steps, then the amounts.
+    variable_count: usize,
 }
 
 impl<'a> CutSearch<'a> {
@@ -204,34 +205,23 @@ impl<'a> CutSearch<'a> {
                 }
             }
         }
-        let next = steps + unknowns.len() as u32;
-        let mut costs = vec![0.0; next as usize];
-        costs.iter_mut().take(steps as usize).for_each(|cost| *cost = 1.0);
-        let program = LinearProgram::new(costs);
-        let inner = DenseMap::filled(next as usize, 1.0);
-        let cuts = BTreeMap::new();
-        let first_cut = RowId(0);
+        let variable_count = steps as usize + unknowns.len();
         let pairs = merge_pairs(topology, symmetry);
-        let mut search = CutSearch {
-            topology,
-            symmetry,
-            numbers,
-            pairs,
-            steps,
-            network,
-            amounts,
-            program,
-            first_cut,
-            cuts,
-            inner,
-        };
-        search.add_rate_rows();
-        search
+        CutSearch { topology, symmetry, numbers, pairs, steps, network, amounts, variable_count }
+    }
+
+    /// The program before there are cuts: the rounds of all steps, and the rows of the rates.
+    fn build_program(&self) -> CutProgram<CutRow> {
+        let mut costs = vec![0.0; self.variable_count];
+        costs.iter_mut().take(self.steps as usize).for_each(|cost| *cost = 1.0);
+        let mut program = CutProgram::new(costs, DenseMap::filled(self.variable_count, 1.0));
+        self.add_rate_rows(&mut program);
+        program
     }
 
     /// In no step an edge carries more than its rate times the rounds. A row is about all edges of an orbit, and about
     /// all origins.
-    fn add_rate_rows(&mut self) {
+    fn add_rate_rows(&self, program: &mut CutProgram<CutRow>) {
         let rates = rate_fractions(self.topology);
         let Symmetry { vertices, edges, .. } = self.symmetry;
         let mut rows: BTreeMap<LayerEdge, Vec<LinearTerm>> = BTreeMap::new();
@@ -249,43 +239,14 @@ impl<'a> CutSearch<'a> {
             }
         }
         for terms in rows.values() {
-            self.first_cut = RowId(self.program.add_row(terms, 0.0).0 + 1);
+            program.add_fixed_row(terms, 0.0, None);
         }
     }
+}
 
-    /// Adds cuts and improves the solution in turn, as far as the budgets go. Cuts that the point between the
-    /// solution and a feasible one violates cut off more than those that the solution violates (as in the bound of
-    /// AllToAll).
-    fn run(&mut self) {
-        for _ in 0..MAX_ROUNDS {
-            let outer = self.collect_values();
-            let between = outer.as_slice().iter().zip(self.inner.as_slice());
-            let between = between.map(|(outer, inner)| (outer + inner) / 2.0);
-            let between: DenseMap<Unknown, f64> = between.collect::<Vec<f64>>().into();
-            if self.add_violated_cuts(&between) == 0 {
-                self.inner = between;
-                if self.add_violated_cuts(&outer) == 0 {
-                    return;
-                }
-            }
-            let before = self.program.objective();
-            if self.program.optimize(MAX_PIVOT_WORK) != LinearOutcome::Optimal {
-                return;
-            }
-            // Rows that are dropped can come back; as long as the objective grows, this has an end.
-            if self.program.objective() > before + PRECISION {
-                self.program.drop_slack_rows(self.first_cut);
-            }
-        }
-    }
-
-    fn collect_values(&self) -> DenseMap<Unknown, f64> {
-        let unknowns = (0..self.inner.len() as u32).map(Unknown);
-        unknowns.map(|unknown| self.program.value(unknown)).collect::<Vec<f64>>().into()
-    }
-
-    /// Adds a row for each pair of ranks between which the given amounts let less than a chunk pass. Returns how many.
-    fn add_violated_cuts(&mut self, values: &DenseMap<Unknown, f64>) -> usize {
+impl CutFinder<CutRow> for CutSearch<'_> {
+    /// A row for each pair of ranks between which the given amounts let less than a chunk pass.
+    fn find_violated_cuts(&mut self, values: &DenseMap<Unknown, f64>) -> Vec<ViolatedCut<CutRow>> {
         let mut found = Vec::new();
         let Symmetry { vertices, .. } = self.symmetry;
         for origin in self.topology.ranks().filter(|rank| vertices.is_first(*rank)) {
@@ -318,17 +279,18 @@ impl<'a> CutSearch<'a> {
                 }
             }
         }
-        let count = found.len();
-        for cut in found {
-            let amounts = self.amounts[cut.origin].iter();
-            let cut_amounts =
-                amounts.filter(|amount| cut.edges.binary_search(&amount.edge).is_ok());
-            let term = |amount: &CarriedAmount| LinearTerm { unknown: amount.unknown, factor: 1.0 };
-            let terms: Vec<LinearTerm> = cut_amounts.map(term).collect();
-            let row = self.program.add_row(&terms, 1.0);
-            self.cuts.insert(row, cut);
-        }
-        count
+        let found = found.into_iter();
+        found.map(|cut| self.collect_row(cut)).collect()
+    }
+}
+
+impl CutSearch<'_> {
+    /// The row that says that a cut has at least 1.
+    fn collect_row(&self, cut: CutRow) -> ViolatedCut<CutRow> {
+        let amounts = self.amounts[cut.origin].iter();
+        let cut_amounts = amounts.filter(|amount| cut.edges.binary_search(&amount.edge).is_ok());
+        let term = |amount: &CarriedAmount| LinearTerm { unknown: amount.unknown, factor: 1.0 };
+        ViolatedCut { terms: cut_amounts.map(term).collect(), bound: 1.0, meaning: cut }
     }
 
     /// The cut around nodes of the time-expanded network.
@@ -345,31 +307,27 @@ impl<'a> CutSearch<'a> {
         CutRow { origin, destination, edges: edges.collect() }
     }
 
-    /// The lengths that the cuts with their prices in the dual solution make, as integers in the ratios of the prices.
-    fn round_prices(&self) -> Vec<LayeredLength> {
-        let prices = self.program.collect_prices();
-        let cuts =
-            prices.iter().filter_map(|price| Some((self.cuts.get(&price.row)?, price.price)));
-        let cuts: Vec<(&CutRow, f64)> = cuts.collect();
-        let integers = round_ratios(&cuts.iter().map(|(_, price)| *price).collect::<Vec<f64>>());
+    /// The lengths that cuts with their prices in the dual solution make.
+    fn spread_prices(&self, priced: &[PricedRow<'_, CutRow>]) -> Vec<LayeredLength> {
         let orbits = merge_pair_edges(self.topology, self.symmetry);
         let number = |cut: &CutRow, edge: EdgeIndex| {
             let pair = self.numbers.number_pair(cut.origin, cut.destination);
             self.numbers.number_pair_edge(pair, edge)
         };
-        let mut scale = PriceScale::new(&integers);
-        for (cut, _) in &cuts {
+        let prices: Vec<u64> = priced.iter().map(|row| row.price).collect();
+        let mut scale = PriceScale::new(&prices);
+        for PricedRow { meaning: cut, .. } in priced {
             for edge in &cut.edges {
                 scale.admit(orbits.count_members(number(cut, edge.edge)));
             }
         }
         let mut sums: BTreeMap<OrbitNumber, BTreeMap<u32, u64>> = BTreeMap::new();
-        for ((cut, _), price) in cuts.iter().zip(integers) {
+        for PricedRow { meaning: cut, price } in priced {
             for LayerEdge { step, edge } in &cut.edges {
                 let place = number(cut, *edge);
                 let of_orbit = sums.entry(orbits.find_orbit(place)).or_default();
                 *of_orbit.entry(*step).or_default() +=
-                    scale.share(price, orbits.count_members(place));
+                    scale.share(*price, orbits.count_members(place));
             }
         }
         self.expand_lengths(&orbits, &sums)
@@ -407,11 +365,11 @@ fn find_node(topology: &Topology, vertex: Vertex, time: u32) -> FlowNode {
 }
 
 /// The bound that lengths show.
-fn measure_bound(
+fn measure_value(
     topology: &Topology,
     steps: u32,
-    lengths: Vec<LayeredLength>,
-) -> Result<LayeredBound, BoundError> {
+    lengths: &[LayeredLength],
+) -> Result<Rational, BoundError> {
     let mut paths: i128 = 0;
     let mut used_by_origin: BTreeMap<(Vertex, LayerEdge), i128> = BTreeMap::new();
     let is_same_pair = |a: &LayeredLength, b: &LayeredLength| {
@@ -436,8 +394,7 @@ fn measure_bound(
         *offers.entry(edge.step).or_default() += i128::from(weights[edge.edge]) * most;
     }
     let offered = offers.into_values().max().unwrap_or(1);
-    let value = Rational::new(paths, offered)?.checked_div(topology.quantum())?;
-    Ok(LayeredBound { value, steps, lengths })
+    Ok(Rational::new(paths, offered)?.checked_div(topology.quantum())?)
 }
 
 /// The shortest path from the origin to the destination of some lengths, which are of one pair, by going step by step.

@@ -18,6 +18,13 @@ pub(super) fn rate_fractions(topology: &Topology) -> DenseMap<EdgeIndex, f64> {
     rates.collect::<Vec<f64>>().into()
 }
 
+/// A time, in the unit of the topology, that is given in rounds in which the fastest edge carries one chunk.
+pub(super) fn find_time(topology: &Topology, rounds: f64) -> f64 {
+    let heaviest = topology.weighted_edges().map(|(_, weight)| weight).max().unwrap_or(1);
+    let quantum = topology.quantum();
+    rounds / heaviest as f64 / (quantum.numerator() as f64 / quantum.denominator() as f64)
+}
+
 /// Integers in the ratios of numbers that are not negative: exact ones if each number is a simple fraction of the
 /// largest one, up to errors of rounding, and fine ones otherwise.
 pub(super) fn round_ratios(numbers: &[f64]) -> Vec<u64> {
