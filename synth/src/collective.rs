@@ -1,9 +1,28 @@
-//! The collectives whose bounds are known.
+//! Collectives: the known ones, and those that users describe by what they demand.
+
+mod demand;
+
+pub use demand::{Demand, DemandError, DemandList, RecognizedCollective, SummandGroup};
 
 use crate::graph::Vertex;
 use std::fmt;
 
-/// A collective operation. A root is a rank.
+/// A collective, known or described.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Collective {
+    /// One of the known ones.
+    Known(CollectiveKind),
+    /// One that is described by its demands. It may still be a known one: [`DemandList::recognize`] tells.
+    Demands(DemandList),
+}
+
+impl From<CollectiveKind> for Collective {
+    fn from(kind: CollectiveKind) -> Self {
+        Collective::Known(kind)
+    }
+}
+
+/// A collective operation that is known. A root is a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectiveKind {
     /// Each rank has a chunk, and all get all of them.
