@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use synth::automorphism::{Symmetry, find_symmetry};
+use synth::bound::ProgramBudget;
 use synth::bound::allreduce::bound_allreduce_under;
 use synth::bound::alltoall::bound_alltoall_under;
 use synth::bound::cut::bound_allgather_under;
@@ -80,19 +81,21 @@ fn symmetries_change_no_bound() {
         let [steps, expected] =
             [&symmetry, &trivial].map(|group| bound_steps_under(&topology, group, kind).unwrap());
         assert_eq!(steps, expected, "{topology:?}");
-        let [lengths, expected] =
-            [&symmetry, &trivial].map(|group| bound_alltoall_under(&topology, group).unwrap());
+        let budget = ProgramBudget::default();
+        let [lengths, expected] = [&symmetry, &trivial]
+            .map(|group| bound_alltoall_under(&topology, group, &budget).unwrap());
         assert_eq!(lengths.value, expected.value, "{topology:?}");
-        let [reduced, expected] =
-            [&symmetry, &trivial].map(|group| bound_allreduce_under(&topology, group).unwrap());
+        let [reduced, expected] = [&symmetry, &trivial]
+            .map(|group| bound_allreduce_under(&topology, group, &budget).unwrap());
         assert_eq!(reduced.value, expected.value, "{topology:?}");
         let mut certificates = vec![
             Certificate::Cut { collective: kind, bound: found },
             Certificate::Lengths { bound: lengths },
         ];
         for steps in steps.steps..steps.steps + 2 {
-            let [layered, expected] = [&symmetry, &trivial]
-                .map(|group| bound_allgather_in_steps_under(&topology, group, steps).unwrap());
+            let [layered, expected] = [&symmetry, &trivial].map(|group| {
+                bound_allgather_in_steps_under(&topology, group, steps, &budget).unwrap()
+            });
             assert_eq!(layered.value, expected.value, "{steps} steps, {topology:?}");
             certificates.push(Certificate::Layered { collective: kind, bound: layered });
             in_steps += 1;

@@ -21,16 +21,22 @@ pub fn bound_broadcast(topology: &Topology, root: Vertex) -> Result<CutBound, Bo
     let source = FlowNode(root.0);
     let mut least = u64::MAX;
     let mut best = None;
+    let mut previous = source;
     for rank in topology.ranks().filter(|rank| *rank != root) {
-        network.clear_flow();
-        // A flow that reaches the limit shows nothing new.
-        let flow = network.maximize_flow(source, FlowNode(rank.0), least);
+        let sink = FlowNode(rank.0);
+        // What arrived at one rank is led on to the next one, as for an AllGather. A flow that reaches the limit shows
+        // nothing new. One that does not is the maximum flow from the root, too: the cut that it fills has the root on
+        // the side of the previous rank, since another one would let the flow to that rank pass.
+        let flow = network.maximize_flow(previous, sink, least);
         if flow < least {
-            let reached = network.collect_reachable(source);
+            let reached = network.collect_reachable(previous);
             let side = all_vertices(topology).filter(|vertex| reached[FlowNode(vertex.0)]);
             best = Some((side.collect(), rank));
             least = flow;
+            network.clear_flow();
+            network.maximize_flow(source, sink, least);
         }
+        previous = sink;
     }
     let (side, outside) = best.ok_or(BoundError::SingleRank)?;
     if least == 0 {
