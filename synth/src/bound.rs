@@ -3,6 +3,7 @@
 pub mod allreduce;
 pub mod alltoall;
 mod budget;
+pub mod collective;
 pub mod cut;
 mod cutting;
 pub mod layered;
@@ -12,6 +13,7 @@ pub mod rooted;
 mod rounding;
 pub mod steps;
 
+pub use allreduce::AllReduceBound;
 pub use budget::{BoundBudget, Completeness, ProgramBudget};
 
 use crate::graph::{Topology, TopologyError, Vertex};

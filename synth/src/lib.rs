@@ -26,3 +26,4 @@ pub mod graph;
 pub mod proof;
 pub mod rational;
 mod simplex;
+pub mod sketch;

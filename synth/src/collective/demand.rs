@@ -251,8 +251,10 @@ impl CollectiveKind {
                 demands.extend(others.map(|rank| Demand::copy(rank, vec![root], 1)));
             }
         }
-        // There is nothing to do for one rank.
-        demands.retain(|demand| demand.origins != demand.receivers && !demand.receivers.is_empty());
+        // One rank has everything.
+        if ranks < 2 {
+            demands.clear();
+        }
         demands.sort_unstable();
         DemandList { demands }
     }

@@ -1,0 +1,89 @@
+//! What an AllReduce needs directly, and by its halves.
+
+use super::{Attainment, BandwidthBound, BandwidthWitness, Machine};
+use crate::bound::allreduce::bound_allreduce_under;
+use crate::bound::cut::bound_allgather_under;
+use crate::bound::rooted::bound_broadcast;
+use crate::bound::{BoundError, Completeness, CutBound};
+use crate::graph::{SwitchAbilities, Topology, Vertex};
+use crate::rational::Rational;
+
+/// The time of an AllReduce that is a ReduceScatter and an AllGather, beside the bound of one that need not be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllReduceComparison {
+    /// The bound of a ReduceScatter, then an AllGather, per whole buffer. It is no bound of every AllReduce.
+    pub composed: Rational,
+    /// The same per shard, of which a buffer has as many as there are ranks.
+    pub composed_per_shard: Rational,
+    /// The bound of an AllReduce on the machine without switches that multicast or reduce, per whole buffer; `None` if
+    /// it has no such switch, and if the program is too large.
+    pub without_abilities: Option<Rational>,
+}
+
+/// The bound of an AllReduce whose parts are each summed up at one rank; where the program is too large, the bound of
+/// all cuts.
+pub(super) fn bound_directly(machine: Machine<'_>) -> Result<BandwidthBound, BoundError> {
+    let Machine { topology, symmetry, budget } = machine;
+    match bound_allreduce_under(topology, symmetry, budget) {
+        Ok(bound) => Ok(BandwidthBound {
+            value: bound.value,
+            completeness: bound.completeness,
+            witness: BandwidthWitness::AllReduce(Box::new(bound)),
+            attainment: Attainment::Unknown,
+        }),
+        Err(BoundError::TooLarge) => {
+            let cut = bound_by_cuts(topology)?;
+            Ok(BandwidthBound {
+                value: cut.value,
+                witness: BandwidthWitness::Cut(cut),
+                completeness: Completeness::Optimal,
+                attainment: Attainment::Unknown,
+            })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A sum of what is on each side of a cut must pass it, in both directions: the buffer, as in a broadcast from a rank
+/// on one side, and in one to it.
+fn bound_by_cuts(topology: &Topology) -> Result<CutBound, BoundError> {
+    let root = Vertex(0);
+    let forward = bound_broadcast(topology, root)?;
+    let backward = bound_broadcast(&topology.reverse(), root)?;
+    if backward.value <= forward.value {
+        return Ok(forward);
+    }
+    // The other side, on the topology itself, from which the edges lead to the root.
+    let vertices = (0..topology.count_vertices() as u32).map(Vertex);
+    let side = vertices.filter(|vertex| backward.side.binary_search(vertex).is_err()).collect();
+    Ok(CutBound { value: backward.value, side, outside: root })
+}
+
+/// What the halves of an AllReduce need.
+pub(super) fn compare_halves(
+    machine: Machine<'_>,
+    direct: &BandwidthBound,
+) -> Result<AllReduceComparison, BoundError> {
+    let Machine { topology, symmetry, budget } = machine;
+    let gathered = bound_allgather_under(topology, symmetry)?.value;
+    // The orbits of the vertices are the same on the reversed topology.
+    let scattered = bound_allgather_under(&topology.reverse(), symmetry)?.value;
+    let composed_per_shard = gathered.checked_add(scattered)?;
+    let ranks = Rational::from_integer(u64::from(topology.count_ranks()));
+    let composed = composed_per_shard.checked_div(ranks)?;
+    let plain = SwitchAbilities::default();
+    let is_plain = topology.switches().iter().all(|abilities| *abilities == plain);
+    let is_direct = matches!(direct.witness, BandwidthWitness::AllReduce(_));
+    let without_abilities = if is_plain || !is_direct {
+        None
+    } else {
+        let switches = vec![plain; topology.switches().len()];
+        let edges = topology.edges();
+        // The edges are those of a topology.
+        let Ok(plain) = Topology::new(topology.count_ranks(), switches, edges) else {
+            return Err(BoundError::TooLarge);
+        };
+        Some(bound_allreduce_under(&plain, symmetry, budget)?.value)
+    };
+    Ok(AllReduceComparison { composed, composed_per_shard, without_abilities })
+}

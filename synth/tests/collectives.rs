@@ -1,0 +1,125 @@
+//! All bounds of a collective at once.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
+
+use synth::bound::collective::{
+    Attainment, BoundRequest, CollectiveBounds, SweepEnd, bound_collective,
+};
+use synth::collective::{
+    Collective, CollectiveKind, Demand, DemandError, DemandList, SummandGroup,
+};
+use synth::families::{build_dgx1, build_line, build_ring};
+use synth::graph::{Topology, Vertex};
+use synth::sketch::Sketch;
+
+fn bound(topology: &Topology, collective: impl Into<Collective>) -> CollectiveBounds {
+    let sketch = Sketch::default();
+    bound_collective(topology, &collective.into(), &sketch, &BoundRequest::default()).unwrap()
+}
+
+/// The steps and times, as text.
+fn list_points(bounds: &CollectiveBounds) -> Vec<String> {
+    let points = bounds.by_steps.iter();
+    points.map(|bound| format!("{}: {}", bound.steps, bound.value)).collect()
+}
+
+#[test]
+fn dgx1_has_two_points_of_allgather() {
+    let dgx1 = build_dgx1().unwrap();
+    for kind in [CollectiveKind::AllGather, CollectiveKind::ReduceScatter] {
+        let bounds = bound(&dgx1, kind);
+        assert_eq!(bounds.steps.steps, 2);
+        assert_eq!(bounds.bandwidth.value.to_string(), "7/6");
+        assert_eq!(bounds.bandwidth.attainment, Attainment::InSteps(3));
+        assert_eq!(list_points(&bounds), ["2: 3/2", "3: 7/6"]);
+        assert_eq!(bounds.sweep_end, SweepEnd::ReachedBandwidth);
+    }
+}
+
+#[test]
+fn sweeps_end_where_they_are_told() {
+    let dgx1 = build_dgx1().unwrap();
+    let request = BoundRequest { max_steps: Some(2), ..BoundRequest::default() };
+    let allgather = CollectiveKind::AllGather.into();
+    let bounds = bound_collective(&dgx1, &allgather, &Sketch::default(), &request).unwrap();
+    assert_eq!(list_points(&bounds), ["2: 3/2"]);
+    assert_eq!(bounds.sweep_end, SweepEnd::MaxSteps);
+    assert_eq!(bounds.bandwidth.attainment, Attainment::Unknown);
+}
+
+#[test]
+fn allreduce_is_compared_with_its_halves() {
+    let bounds = bound(&build_line(4).unwrap(), CollectiveKind::AllReduce);
+    let comparison = bounds.allreduce.unwrap();
+    assert_eq!(bounds.bandwidth.value.to_string(), "1");
+    assert_eq!(comparison.composed.to_string(), "3/2");
+    assert_eq!(comparison.composed_per_shard.to_string(), "6");
+    assert_eq!(comparison.without_abilities, None);
+}
+
+fn all(ranks: u32) -> Vec<Vertex> {
+    (0..ranks).map(Vertex).collect()
+}
+
+#[test]
+fn demands_of_known_collectives_are_recognized() {
+    let root = Vertex(2);
+    for ranks in [3, 4, 7] {
+        for kind in [
+            CollectiveKind::AllGather,
+            CollectiveKind::ReduceScatter,
+            CollectiveKind::AllToAll,
+            CollectiveKind::AllReduce,
+            CollectiveKind::Broadcast(root),
+            CollectiveKind::Reduce(root),
+            CollectiveKind::Scatter(root),
+            CollectiveKind::Gather(root),
+        ] {
+            let mut demands = kind.list_demands(ranks).as_slice().to_vec();
+            for demand in &mut demands {
+                // What one has already is no demand, and the order does not matter.
+                demand.count = 6;
+                demand.receivers.reverse();
+                if demand.origins.len() == 1 {
+                    demand.receivers.push(demand.origins[0]);
+                }
+            }
+            demands.reverse();
+            let list = DemandList::new(demands.clone()).unwrap();
+            let recognized = list.recognize(ranks).unwrap();
+            assert_eq!((recognized.kind, recognized.factor), (kind, 6));
+            // On more ranks it is another one.
+            assert_eq!(list.recognize(ranks + 1), None);
+            demands[0].count = 5;
+            let is_single = demands.len() == 1;
+            let changed = DemandList::new(demands).unwrap().recognize(ranks);
+            assert_eq!(changed.is_some(), is_single, "{kind}");
+        }
+    }
+}
+
+#[test]
+fn counts_are_a_factor() {
+    let ring = build_ring(4).unwrap();
+    let each = all(4).into_iter().map(|rank| Demand::copy(rank, all(4), 5));
+    let demands = DemandList::new(each.collect()).unwrap();
+    let bounds = bound(&ring, Collective::Demands(demands));
+    assert_eq!(bounds.collective, Collective::Known(CollectiveKind::AllGather));
+    assert_eq!(bounds.factor, 5);
+    assert_eq!(bounds.bandwidth.value.to_string(), "3/2");
+}
+
+#[test]
+fn mistakes_in_demands_are_named() {
+    let copy = Demand::copy(Vertex(0), all(2), 1);
+    let wrong = |demand: Demand| DemandList::new(vec![copy.clone(), demand]).unwrap_err();
+    let none = Demand { origins: Vec::new(), ..copy.clone() };
+    assert_eq!(wrong(none), DemandError::NoOrigin { demand: 1 });
+    assert_eq!(wrong(Demand { count: 0, ..copy.clone() }), DemandError::NoValue { demand: 1 });
+    assert_eq!(wrong(Demand { count: 1 << 32, ..copy.clone() }), DemandError::TooMany);
+    let group = SummandGroup(7);
+    let grouped = |count| Demand { summands: Some(group), count, ..Demand::sum(all(2), all(2), 1) };
+    let error = DemandList::new(vec![grouped(1), grouped(2)]).unwrap_err();
+    assert_eq!(error, DemandError::DifferentCounts { group });
+    assert!(DemandList::new(vec![grouped(2), grouped(2)]).is_ok());
+}
