@@ -17,6 +17,7 @@ mod ends;
 mod event_graph;
 mod explore;
 mod found;
+pub(crate) mod machine;
 mod matching;
 pub(crate) mod names;
 mod nearest;

@@ -221,6 +221,7 @@ fn passed(
     else {
         return (None, diagnostics);
     };
+    diagnostics.extend(check::calls::told(&elaborated.origins, check::machine::check(&elaborated)));
     diagnostics.extend(idle::check(unit, &unit.programs[program], &elaborated));
     if let Some(implements) = &unit.programs[program].collective {
         diagnostics.extend(namesake::check(unit, implements, &elaborated, interrupt));

@@ -13,6 +13,7 @@ mod finish;
 mod first;
 mod layout;
 mod lists;
+mod machine;
 mod members;
 mod memo;
 mod memory;
@@ -33,10 +34,12 @@ mod world;
 use crate::diagnostic::Diagnostic;
 use crate::interrupt::Interrupt;
 use crate::ir;
+use crate::machine::Machine;
 use crate::resolve::program::{Expr, Frame, OptionSetting, Program, ProgramId, Unit};
 use declare::{Extent, FirstPass};
 use eval::{Eval, Shared};
 pub use first::{count_ranks, first_rank};
+pub use machine::{TopologyQuestion, evaluate_topology};
 use observe::{Notes, Observed};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -60,6 +63,8 @@ pub struct Settings {
     /// The most statements and loop values that are evaluated. `max_operations` implies a limit, too; the lower one
     /// applies.
     pub max_steps: u64,
+    /// `--topology`: the machine, which overrides the program's.
+    pub machine: Option<Arc<Machine>>,
     /// Whether the collective's promises are evaluated; only the checks need them.
     pub promises: bool,
 }
@@ -71,6 +76,7 @@ impl Default for Settings {
             options: Vec::new(),
             max_operations: 16_000_000,
             max_steps: u64::MAX,
+            machine: None,
             promises: true,
         }
     }

@@ -26,6 +26,7 @@ mod options;
 mod origin;
 mod verb;
 
+use crate::machine::Machine;
 use crate::source::Place;
 use crate::table::{Table, id};
 pub use channel::{Channel, ChannelKind, Link, SwitchGroup, Unmet, unmet};
@@ -77,6 +78,8 @@ pub struct Program {
     pub ranks_per_node: u32,
     /// How many ranks reach each other's memory: those of a node, unless the program says otherwise.
     pub ranks_per_domain: u32,
+    /// The machine that it is for, if that is known.
+    pub machine: Option<Arc<Machine>>,
     /// Where every operation and declaration comes from.
     pub origins: Origins,
     /// Whether the threads of a block meet between any two operations without an explicit `sync`.

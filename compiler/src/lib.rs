@@ -16,6 +16,7 @@ pub mod bytes;
 pub mod interrupt;
 pub mod phase;
 pub mod diagnostic;
+pub mod machine;
 pub mod syntax;
 pub mod resolve;
 pub mod ir;

@@ -32,6 +32,7 @@ pub mod path;
 pub mod program;
 mod signature;
 mod stmt;
+mod topology;
 mod transfer;
 mod types;
 mod unsure;

@@ -436,7 +436,8 @@ pub fn directive<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Arc<str
         | ast::ItemKind::Let(_)
         | ast::ItemKind::Function(_)
         | ast::ItemKind::Procedure(_)
-        | ast::ItemKind::Collective(_) => None,
+        | ast::ItemKind::Collective(_)
+        | ast::ItemKind::Topology(_) => None,
     };
     let program = parsed.file.items.iter().find_map(name);
     let (_, piece) = cut::piece(&text, program.unwrap_or(0));

@@ -11,7 +11,9 @@ use compiler::resolve::index;
 use compiler::resolve::program::{Constant, Frame, Parameter, Program, Type, Unit};
 use compiler::source::{FileId, Span};
 use compiler::syntax;
-use compiler::syntax::ast::{self, Doc, ItemKind, Name, ProgramItemKind, StmtKind};
+use compiler::syntax::ast::{
+    self, Doc, ItemKind, Name, ProgramItemKind, StmtKind, TopologyItemKind,
+};
 use compiler::syntax::token::{Kind, tokens};
 use compiler::table::Id as _;
 
@@ -245,6 +247,7 @@ fn body(item: &ast::Item) -> u32 {
         ItemKind::Function(row) => row.body.span.start,
         ItemKind::Procedure(row) => row.body.span.start,
         ItemKind::Collective(row) => row.items.first().map_or(item.span.end, |row| row.span.start),
+        ItemKind::Topology(row) => row.items.first().map_or(item.span.end, |row| row.span.start),
         ItemKind::Use(_) | ItemKind::Let(_) | ItemKind::Program(_) => item.span.end,
     }
 }
@@ -303,6 +306,19 @@ fn documented(file: &ast::File, offset: u32) -> Option<String> {
         ItemKind::Function(row) => &row.name,
         ItemKind::Procedure(row) => &row.name,
         ItemKind::Collective(row) => &row.name,
+        ItemKind::Topology(row) => {
+            let inner = row.items.iter().find(|inner| match &inner.kind {
+                TopologyItemKind::Switch(switch) => is(&switch.name),
+                TopologyItemKind::Let(row) => is(&row.name),
+                TopologyItemKind::Require(_)
+                | TopologyItemKind::Count(_)
+                | TopologyItemKind::Link(_) => false,
+            });
+            if let Some(inner) = inner {
+                return text_of(&inner.docs);
+            }
+            &row.name
+        }
         ItemKind::Program(row) => {
             let inner = row.items.iter().find(|inner| named(&inner.kind).is_some_and(is));
             if let Some(inner) = inner {
@@ -324,6 +340,7 @@ fn named(item: &ProgramItemKind) -> Option<&Name> {
         ProgramItemKind::Statement(StmtKind::Block(row)) => Some(&row.name),
         ProgramItemKind::Statement(_)
         | ProgramItemKind::Implements(_)
+        | ProgramItemKind::Machine(_)
         | ProgramItemKind::Options(_) => None,
     }
 }

@@ -6,8 +6,9 @@
 use compiler::source::Span;
 use compiler::syntax::ast::{
     Argument, Binder, Body, CollectiveItem, CollectiveItemKind, Dimension, Else, Expr, ExprKind,
-    If, Index, Item, ItemKind, Let, Modifier, Name, Operand, OptionSetting, OptionValue, Parameter,
-    ProgramItem, ProgramItemKind, Require, Stmt, StmtKind, Type,
+    If, Index, Item, ItemKind, Let, LinkEnds, Modifier, Name, Operand, OptionSetting, OptionValue,
+    Parameter, ProgramItem, ProgramItemKind, Property, PropertyValue, Require, Stmt, StmtKind,
+    TopologyItem, TopologyItemKind, Type,
 };
 
 /// A node of the tree.
@@ -17,6 +18,8 @@ pub enum Node<'t> {
     Item(&'t Item),
     /// A clause of a collective.
     Clause(&'t CollectiveItem),
+    /// A clause of a topology.
+    TopologyItem(&'t TopologyItem),
     /// A part of a program's top level.
     ProgramItem(&'t ProgramItem),
     /// Statements in braces.
@@ -50,6 +53,7 @@ impl<'t> Node<'t> {
         match self {
             Node::Item(item) => item.span,
             Node::Clause(clause) => clause.span,
+            Node::TopologyItem(clause) => clause.span,
             Node::ProgramItem(item) => item.span,
             Node::Body(body) => body.span,
             Node::Stmt(statement) => statement.span,
@@ -79,6 +83,7 @@ impl<'t> Node<'t> {
         match self {
             Node::Item(item) => in_item(&item.kind, &mut into),
             Node::Clause(clause) => in_clause(&clause.kind, &mut into),
+            Node::TopologyItem(clause) => in_topology(&clause.kind, &mut into),
             Node::ProgramItem(item) => in_program(&item.kind, &mut into),
             Node::Body(body) => into.extend(body.statements.iter().map(Node::Stmt)),
             Node::Stmt(statement) => in_statement(&statement.kind, &mut into),
@@ -170,6 +175,11 @@ fn in_item<'t>(kind: &'t ItemKind, into: &mut Vec<Node<'t>>) {
             into.extend(item.parameters.iter().map(Node::Parameter));
             into.extend(item.items.iter().map(Node::Clause));
         }
+        ItemKind::Topology(item) => {
+            into.push(Node::Name(&item.name));
+            into.extend(item.parameters.iter().map(Node::Parameter));
+            into.extend(item.items.iter().map(Node::TopologyItem));
+        }
         ItemKind::Program(item) => {
             into.push(Node::Name(&item.name));
             into.extend(item.parameters.iter().map(Node::Parameter));
@@ -201,11 +211,54 @@ fn in_clause<'t>(kind: &'t CollectiveItemKind, into: &mut Vec<Node<'t>>) {
     }
 }
 
+fn in_topology<'t>(kind: &'t TopologyItemKind, into: &mut Vec<Node<'t>>) {
+    match kind {
+        TopologyItemKind::Let(item) => in_let(item, into),
+        TopologyItemKind::Require(require) => in_require(require, into),
+        TopologyItemKind::Count(count) => into.push(Node::Expr(&count.count)),
+        TopologyItemKind::Link(link) => {
+            into.extend(link.binders.iter().map(Node::Binder));
+            in_ends(&link.ends, into);
+            in_properties(&link.properties, into);
+        }
+        TopologyItemKind::Switch(switch) => {
+            into.push(Node::Name(&switch.name));
+            into.extend(switch.dimensions.iter().filter_map(dimension));
+            in_properties(&switch.properties, into);
+            for ports in &switch.ports {
+                into.extend(ports.binders.iter().map(Node::Binder));
+                into.push(Node::Expr(&ports.vertex));
+                in_properties(&ports.properties, into);
+            }
+        }
+    }
+}
+
+fn in_ends<'t>(ends: &'t LinkEnds, into: &mut Vec<Node<'t>>) {
+    into.push(Node::Expr(&ends.from));
+    into.push(Node::Expr(&ends.to));
+}
+
+fn in_properties<'t>(properties: &'t [Property], into: &mut Vec<Node<'t>>) {
+    for property in properties {
+        match &property.value {
+            PropertyValue::Value(value) => into.push(Node::Expr(value)),
+            PropertyValue::Abilities(_) => {}
+        }
+    }
+}
+
 fn in_program<'t>(kind: &'t ProgramItemKind, into: &mut Vec<Node<'t>>) {
     match kind {
         ProgramItemKind::Implements(item) => {
             into.push(Node::Name(&item.name));
             into.extend(item.arguments.iter().map(Node::Argument));
+        }
+        ProgramItemKind::Machine(item) => {
+            into.push(Node::Name(&item.name));
+            into.extend(item.arguments.iter().map(Node::Argument));
+            into.extend(item.on.as_ref().map(Node::Expr));
+            item.without.iter().for_each(|ends| in_ends(ends, into));
         }
         ProgramItemKind::Options(settings) => into.extend(settings.iter().map(Node::Option)),
         ProgramItemKind::Scratch(item) => {
@@ -317,6 +370,8 @@ fn in_modifier<'t>(modifier: &'t Modifier, into: &mut Vec<Node<'t>>) {
 fn in_expr<'t>(kind: &'t ExprKind, into: &mut Vec<Node<'t>>) {
     match kind {
         ExprKind::Int(_)
+        | ExprKind::Rate(_)
+        | ExprKind::Time(_)
         | ExprKind::Str(_)
         | ExprKind::Bool(_)
         | ExprKind::Name(_)

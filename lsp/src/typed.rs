@@ -211,6 +211,8 @@ impl<'u> Roots<'u> {
     fn expr(&mut self, expr: &'u Expr) {
         match &expr.kind {
             ExprKind::Int(_)
+            | ExprKind::Rate(_)
+            | ExprKind::Time(_)
             | ExprKind::Bool(_)
             | ExprKind::Str(_)
             | ExprKind::Local(_)

@@ -1,5 +1,6 @@
 //! Values as text: the value of an expression on each rank, short enough to be shown next to the code.
 
+use compiler::bytes;
 use compiler::elaborate::observe::{Observed, ObservedValue};
 use compiler::ir;
 use compiler::source::Span;
@@ -119,6 +120,8 @@ pub fn text(value: &ObservedValue, rank: Option<&ir::Rank>) -> String {
         ObservedValue::Int(value) => value.to_string(),
         ObservedValue::Bool(value) => value.to_string(),
         ObservedValue::Text(text) => format!("{text:?}"),
+        ObservedValue::Rate(rate) => bytes::rate_text(*rate),
+        ObservedValue::Time(time) => bytes::time_text(*time),
         ObservedValue::Chunk(operand) => chunk(operand, rank),
         ObservedValue::Channel(id) => {
             let channel = rank.and_then(|rank| rank.channels.lookup(*id));
@@ -147,6 +150,8 @@ fn consecutive(members: &[ObservedValue]) -> Option<(i64, i64)> {
         ObservedValue::Int(value) => Some(*value),
         ObservedValue::Bool(_)
         | ObservedValue::Text(_)
+        | ObservedValue::Rate(_)
+        | ObservedValue::Time(_)
         | ObservedValue::Chunk(_)
         | ObservedValue::Channel(_)
         | ObservedValue::Semaphore(_)

@@ -51,4 +51,5 @@ pub const FILES: &[(&str, &str)] = &[
     ("collectives", include_str!("../ccl/collectives.ccl")),
     ("math", include_str!("../ccl/math.ccl")),
     ("patterns", include_str!("../ccl/patterns.ccl")),
+    ("topologies", include_str!("../ccl/topologies.ccl")),
 ];

@@ -200,6 +200,7 @@ impl Unrolled {
             ranks: ranks.into(),
             ranks_per_node: program.ranks_per_node,
             ranks_per_domain: program.ranks_per_domain,
+            machine: None,
             origins: program.origins.clone(),
             joins: program.joins,
             flush_waits: program.flush_waits,

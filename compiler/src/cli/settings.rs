@@ -206,7 +206,7 @@ fn parameter_list(sources: &SourceMap, program: &Program) -> String {
         format!(
             "\n    {}: {}{}",
             parameter.name,
-            type_name(&parameter.ty),
+            &parameter.ty.to_string(),
             default.unwrap_or_default()
         )
     });
@@ -341,6 +341,8 @@ fn members_of(value: &ast::Expr, name: &str) -> Result<Vec<ast::Expr>, Failure> 
             (None, _) | (_, None) => Err(not_numbers(name)),
         },
         ast::ExprKind::Int(_)
+        | ast::ExprKind::Rate(_)
+        | ast::ExprKind::Time(_)
         | ast::ExprKind::Str(_)
         | ast::ExprKind::Bool(_)
         | ast::ExprKind::Name(_)
@@ -408,22 +410,6 @@ fn is_type(value: &Type, parameter: &Type) -> bool {
     }
 }
 
-fn type_name(ty: &Type) -> String {
-    match ty {
-        Type::Int => "int".to_owned(),
-        Type::Rank => "rank".to_owned(),
-        Type::Bool => "bool".to_owned(),
-        Type::Str => "str".to_owned(),
-        Type::Chunk => "chunk".to_owned(),
-        Type::Buffer => "buffer".to_owned(),
-        Type::Channel => "channel".to_owned(),
-        Type::Semaphore => "semaphore".to_owned(),
-        Type::Block => "block".to_owned(),
-        Type::List(member) => type_name(member) + "[]",
-        Type::Error => "?".to_owned(),
-    }
-}
-
 fn has_top_level_comma(text: &str) -> bool {
     let mut depth = 0_u32;
     text.chars().any(|c| {
@@ -462,7 +448,7 @@ fn bad_value(reporter: &Reporter, reports: &[Diagnostic], flag: &str, name: &str
 
 fn wrong_type(definition: &Definition, parameter: &Parameter) -> Failure {
     let name = &definition.name;
-    let (given, wanted) = (type_name(&definition.whole.ty), type_name(&parameter.ty));
+    let (given, wanted) = (&definition.whole.ty.to_string(), &parameter.ty.to_string());
     Failure::Usage(format!(
         "`-D {name}=..`: the parameter `{name}` is of type `{wanted}`, the value of type `{given}`"
     ))

@@ -2,7 +2,7 @@
 //! at least one test case.
 //!
 //! Groups: E01 syntax, E02 names and types, E03 elaboration, E04 bounds, E05 races, E06 deadlocks, E07 the
-//! collective's promise, E08 limits of the target, E09 files, plans and time, W warnings, N notes.
+//! collective's promise, E08 limits of the target, E09 files, plans and time, E11 machines, W warnings, N notes.
 
 use super::Severity;
 
@@ -131,6 +131,18 @@ catalogue! {
     E0907: "a plan that no program can express",
     E0908: "plans that differ",
     E0909: "a plan that is not what its manifest says",
+
+    E1101: "a wrong property of a link or a switch",
+    E1102: "no such rank or switch",
+    E1103: "a bandwidth or latency that cannot be",
+    E1104: "a topology with a wrong number of ranks",
+    E1105: "a topology that is too large",
+    E1106: "ranks that nothing joins",
+    E1107: "a memory channel that the machine does not have",
+    E1108: "a port channel that the machine does not have",
+    E1109: "a switch channel that the machine does not have",
+    E1110: "a machine for another program",
+    E1111: "a part of a machine that is not there",
 
     W0201: "unused import",
     W0202: "unused channel",

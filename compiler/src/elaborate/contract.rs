@@ -152,6 +152,8 @@ pub(super) fn written(value: &Value) -> Option<String> {
         }
         Value::Unset
         | Value::Str(_)
+        | Value::Rate(_)
+        | Value::Time(_)
         | Value::Chunk(_)
         | Value::Buffer(_)
         | Value::Channel(_)
@@ -204,6 +206,8 @@ impl<'a> Solver<'_, 'a> {
             }
             Type::Bool
             | Type::Str
+            | Type::Rate
+            | Type::Time
             | Type::Chunk
             | Type::Buffer
             | Type::Channel

@@ -268,7 +268,7 @@ impl<'a> Eval<'_, 'a> {
     }
 
     /// The members of a family.
-    fn domain(&mut self, dimensions: &'a [Dimension], span: Span) -> Evaluated<Domain> {
+    pub(super) fn domain(&mut self, dimensions: &'a [Dimension], span: Span) -> Evaluated<Domain> {
         let domain = self.domain_of(dimensions)?;
         match domain.len() < MAX_MEMBERS {
             true => Ok(domain),
@@ -321,7 +321,7 @@ fn is_requirement(item: &ProgramItem) -> bool {
 /// Whether a value of this type can be known before all ranks have made their declarations.
 fn is_plain(ty: &Type) -> bool {
     match ty {
-        Type::Int | Type::Rank | Type::Bool | Type::Str => true,
+        Type::Int | Type::Rank | Type::Bool | Type::Str | Type::Rate | Type::Time => true,
         Type::List(item) => is_plain(item),
         Type::Chunk
         | Type::Buffer

@@ -131,6 +131,8 @@ impl<'a> Eval<'_, 'a> {
     fn evaluate(&mut self, expr: &'a Expr) -> Evaluated<Value> {
         match &expr.kind {
             ExprKind::Int(value) => Ok(Value::Int(*value)),
+            ExprKind::Rate(value) => Ok(Value::Rate(*value)),
+            ExprKind::Time(value) => Ok(Value::Time(*value)),
             ExprKind::Bool(value) => Ok(Value::Bool(*value)),
             ExprKind::Str(text) => Ok(Value::Str(text.as_str().into())),
             ExprKind::Local(local) => self.local(*local, expr),
@@ -416,6 +418,9 @@ impl<'a> Eval<'_, 'a> {
             BinaryOp::Add if matches!(expr.ty, Type::List(_)) => {
                 self.concatenated(left, right, expr)
             }
+            _ if is_quantity(&left.ty) || is_quantity(&right.ty) => {
+                self.of_quantities(op, left, right, expr)
+            }
             BinaryOp::Or => Ok(Value::Bool(self.boolean(left)? || self.boolean(right)?)),
             BinaryOp::And => Ok(Value::Bool(self.boolean(left)? && self.boolean(right)?)),
             BinaryOp::Equal | BinaryOp::NotEqual => {
@@ -443,6 +448,43 @@ impl<'a> Eval<'_, 'a> {
                     .ok_or_else(|| self.fail(expr, bad_arithmetic(expr.span, op, a, b)))
             }
         }
+    }
+
+    /// An operator with a rate or a time on a side, or one on each.
+    fn of_quantities(
+        &mut self,
+        op: BinaryOp,
+        left: &'a Expr,
+        right: &'a Expr,
+        expr: &'a Expr,
+    ) -> Evaluated<Value> {
+        let (one, other) = (self.value(left)?, self.value(right)?);
+        let (Some(a), Some(b)) = (amount(&one), amount(&other)) else { return Err(Failed) };
+        let result = match op {
+            BinaryOp::Equal => return Ok(Value::Bool(one == other)),
+            BinaryOp::NotEqual => return Ok(Value::Bool(one != other)),
+            BinaryOp::Less => return Ok(Value::Bool(a < b)),
+            BinaryOp::LessEqual => return Ok(Value::Bool(a <= b)),
+            BinaryOp::Greater => return Ok(Value::Bool(a > b)),
+            BinaryOp::GreaterEqual => return Ok(Value::Bool(a >= b)),
+            BinaryOp::Divide if b != 0 && a % b != 0 => {
+                return Err(self.fail(expr, inexact(expr.span, &expr.ty)));
+            }
+            BinaryOp::Add
+            | BinaryOp::Subtract
+            | BinaryOp::Multiply
+            | BinaryOp::Divide
+            | BinaryOp::Remainder
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::BitAnd
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight
+            | BinaryOp::Or
+            | BinaryOp::And => arithmetic(op, a, b),
+        };
+        let result = result.ok_or_else(|| self.fail(expr, bad_arithmetic(expr.span, op, a, b)))?;
+        Ok(if expr.ty == Type::Rate { Value::Rate(result) } else { Value::Time(result) })
     }
 
     /// The members of one list, and then those of another.
@@ -631,6 +673,33 @@ impl<'a> Eval<'_, 'a> {
         };
         result.map(Value::Int).ok_or_else(|| self.fail(expr, no_value(expr.span)))
     }
+}
+
+fn is_quantity(ty: &Type) -> bool {
+    matches!(ty, Type::Rate | Type::Time)
+}
+
+/// The number that a number, a rate or a time is.
+pub(super) fn amount(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(amount) | Value::Rate(amount) | Value::Time(amount) => Some(*amount),
+        Value::Unset
+        | Value::Bool(_)
+        | Value::Str(_)
+        | Value::Chunk(_)
+        | Value::Buffer(_)
+        | Value::Channel(_)
+        | Value::Semaphore(_)
+        | Value::Block(_)
+        | Value::List(_) => None,
+    }
+}
+
+fn inexact(span: Span, ty: &Type) -> Diagnostic {
+    let unit = if *ty == Type::Rate { "bytes per second" } else { "nanoseconds" };
+    let message =
+        format!("this division leaves a part of a {ty}, which is a whole number of {unit}");
+    Diagnostic::new(Code::E1103, span, message)
 }
 
 /// `a op b`; none if the result does not fit in 64 bits or does not exist.

@@ -30,6 +30,10 @@ pub enum ObservedValue {
     Bool(bool),
     /// A text.
     Text(String),
+    /// Bytes per second.
+    Rate(i64),
+    /// Nanoseconds.
+    Time(i64),
     /// A slice of a buffer.
     Chunk(ir::Operand),
     /// A channel of the rank.
@@ -50,6 +54,8 @@ impl ObservedValue {
             ObservedValue::Int(_)
             | ObservedValue::Bool(_)
             | ObservedValue::Text(_)
+            | ObservedValue::Rate(_)
+            | ObservedValue::Time(_)
             | ObservedValue::Channel(_)
             | ObservedValue::Semaphore(_) => {}
         }
@@ -144,6 +150,8 @@ fn observed(value: &Value) -> Option<ObservedValue> {
         Value::Int(value) => ObservedValue::Int(*value),
         Value::Bool(value) => ObservedValue::Bool(*value),
         Value::Str(text) => ObservedValue::Text(text.to_string()),
+        Value::Rate(rate) => ObservedValue::Rate(*rate),
+        Value::Time(time) => ObservedValue::Time(*time),
         Value::Chunk(chunk) => ObservedValue::Chunk(*chunk),
         Value::Channel(id) => ObservedValue::Channel(*id),
         Value::Semaphore(id) => ObservedValue::Semaphore(*id),

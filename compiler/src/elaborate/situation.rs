@@ -69,6 +69,8 @@ pub(super) fn mentioned(expr: &Expr, into: &mut Vec<LocalId>) {
         match &expr.kind {
             ExprKind::Local(local) => into.push(*local),
             ExprKind::Int(_)
+            | ExprKind::Rate(_)
+            | ExprKind::Time(_)
             | ExprKind::Bool(_)
             | ExprKind::Str(_)
             | ExprKind::Constant(_)

@@ -7,8 +7,10 @@ use super::transfer::reduce_op;
 use super::value::{List, Value};
 use super::world::{Declared, World};
 use super::{Settings, new_eval, plan_name};
+use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
+use crate::machine::Machine;
 use crate::resolve::program::{Expr, Implements, LocalId, Program, Type, Unit};
 use crate::source::Span;
 use crate::table::Id;
@@ -24,6 +26,8 @@ pub(super) struct Start<'a> {
     pub(super) world: World<'a>,
     /// How many ranks reach each other's memory.
     ranks_per_domain: u32,
+    /// The machine that the program is for.
+    machine: Option<Arc<Machine>>,
     /// The program's frame with its parameters set.
     pub(super) frame: Vec<Value>,
     /// All options.
@@ -50,6 +54,7 @@ pub(super) fn start<'a>(
     eval.world = World { ranks, ranks_per_node, ..world };
     eval.shared.forget_results();
     eval.check_ranks().ok()?;
+    let machine = eval.find_machine(settings, ranks_per_domain).ok()?;
     let name = plan_name(program, &changed);
     let options = eval.options(program.options.iter().chain(&settings.options), name);
     let collective = program.collective.as_ref()?;
@@ -58,6 +63,7 @@ pub(super) fn start<'a>(
     (!shared.reports.has_errors()).then_some(Start {
         world,
         ranks_per_domain,
+        machine,
         frame,
         options,
         collective,
@@ -94,6 +100,7 @@ impl Start<'_> {
             ranks: Vec::new().into(),
             ranks_per_node: self.world.ranks_per_node as u32,
             ranks_per_domain: self.ranks_per_domain,
+            machine: self.machine.clone(),
             origins: ir::Origins {
                 procedures: self
                     .world
@@ -234,7 +241,9 @@ fn fits(value: &Value, ty: &Type) -> bool {
     match (value, ty) {
         (Value::Int(_), Type::Int | Type::Rank)
         | (Value::Bool(_), Type::Bool)
-        | (Value::Str(_), Type::Str) => true,
+        | (Value::Str(_), Type::Str)
+        | (Value::Rate(_), Type::Rate)
+        | (Value::Time(_), Type::Time) => true,
         (Value::List(List::Range { .. }), Type::List(item)) => fits(&Value::Int(0), item),
         (Value::List(list), Type::List(item)) => list.iter().all(|member| fits(&member, item)),
         _ => false,
@@ -247,6 +256,8 @@ fn text(value: &Value) -> String {
         Value::Int(value) => value.to_string(),
         Value::Bool(value) => value.to_string(),
         Value::Str(value) => value.to_string(),
+        Value::Rate(value) => bytes::rate_text(*value),
+        Value::Time(value) => bytes::time_text(*value),
         Value::List(list) => list_text(list),
         Value::Unset
         | Value::Chunk(_)

@@ -19,6 +19,10 @@ pub(super) enum Value {
     Bool(bool),
     /// Text.
     Str(Rc<str>),
+    /// Bytes per second.
+    Rate(i64),
+    /// Nanoseconds.
+    Time(i64),
     /// A slice of a buffer.
     Chunk(ir::Operand),
     /// A whole buffer.

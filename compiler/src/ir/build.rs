@@ -29,6 +29,7 @@ pub(crate) fn program(ranks: u32, input: u32, output: u32, scratch: u32) -> Prog
         ranks: (0..ranks).map(|_| rank.clone()).collect(),
         ranks_per_node: ranks,
         ranks_per_domain: ranks,
+        machine: None,
         origins: Origins {
             rows: vec![Origin { place, binding: None }].into(),
             ..Origins::default()

@@ -93,6 +93,7 @@ pub fn read_with_lists(file: FileId, text: &str) -> Read {
         ranks,
         ranks_per_node: plan.gpus.len() as u32,
         ranks_per_domain: plan.gpus.len() as u32,
+        machine: None,
         origins: reader.origins,
         joins: ir::Joins::Explicit,
         flush_waits: false,

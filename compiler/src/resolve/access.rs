@@ -57,6 +57,8 @@ impl Body<'_> {
             | Ty::Rank
             | Ty::Bool
             | Ty::Str
+            | Ty::Rate
+            | Ty::Time
             | Ty::Chunk
             | Ty::Channel
             | Ty::Semaphore
@@ -85,6 +87,8 @@ impl Body<'_> {
             Ty::Channel => self.behind_switch(base, field, span),
             Ty::Bool
             | Ty::Str
+            | Ty::Rate
+            | Ty::Time
             | Ty::Chunk
             | Ty::Buffer
             | Ty::Semaphore
@@ -399,6 +403,8 @@ fn names_buffer(ty: &Ty) -> bool {
         | Ty::Rank
         | Ty::Bool
         | Ty::Str
+        | Ty::Rate
+        | Ty::Time
         | Ty::Buffer
         | Ty::Channel
         | Ty::Semaphore

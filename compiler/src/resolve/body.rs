@@ -33,10 +33,14 @@ pub(super) enum Level {
     Default,
     /// The options of a program: evaluated once for all ranks.
     Options,
+    /// The machine of a program: likewise.
+    Machine,
     /// A function or procedure.
     Function,
     /// A collective's sizes.
     Collective,
+    /// A topology.
+    Topology,
     /// The clauses of a collective that refer to its buffers.
     Clauses,
     /// A program.
@@ -429,7 +433,7 @@ impl<'a> Body<'a> {
         {
             return Some("a buffer of every program");
         }
-        let builtin = builtin(name)?;
+        let builtin = builtin(name).filter(|_| self.level != Level::Topology)?;
         (self.nodes || !speaks_of_nodes(builtin)).then(|| meaning(builtin))
     }
 }

@@ -62,7 +62,10 @@ impl Body<'_> {
                     self.report(procedure_as_value(name, named.span));
                     self.ignored(arguments, span)
                 }
-                Entity::Constant(_) | Entity::Collective(_) | Entity::Program(_) => {
+                Entity::Constant(_)
+                | Entity::Collective(_)
+                | Entity::Topology(_)
+                | Entity::Program(_) => {
                     self.report(not_callable(name, Some(named.span)));
                     self.ignored(arguments, span)
                 }

@@ -134,6 +134,8 @@ impl Body<'_> {
             | Ty::Rank
             | Ty::Bool
             | Ty::Str
+            | Ty::Rate
+            | Ty::Time
             | Ty::Channel
             | Ty::Semaphore
             | Ty::Block
@@ -300,6 +302,7 @@ fn find(body: &mut Body, name: &ast::Name) -> Option<(CollectiveId, Span)> {
                 Entity::Function(_)
                 | Entity::Procedure(_)
                 | Entity::Constant(_)
+                | Entity::Topology(_)
                 | Entity::Program(_)
                 | Entity::Lost => None,
             }

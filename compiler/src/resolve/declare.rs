@@ -11,8 +11,8 @@ use super::family::{Families, Family};
 use super::global::{Declared, Globals};
 use super::option;
 use super::program::{
-    BlockFamily, ChannelFamily, Dimension, Implements, LocalId, OptionSetting, Parameter, Program,
-    ProgramItem, Region, SemaphoreFamily, Stmt, StmtKind, Type,
+    BlockFamily, ChannelFamily, Dimension, Implements, LocalId, MachineUse, OptionSetting,
+    Parameter, Program, ProgramItem, Region, SemaphoreFamily, Stmt, StmtKind, Type,
 };
 use super::signature::{Signatures, Takes};
 use super::types::Ty;
@@ -61,6 +61,7 @@ pub(super) fn program<'a>(
         ranks_per_node,
         ranks_per_domain,
         collective: parts.implements.and_then(|(_, implements)| implements),
+        machine: parts.machine.and_then(|(_, machine)| machine),
         options: parts.options,
         scratch: parts.scratch.into(),
         channels: parts.channels.into(),
@@ -94,6 +95,7 @@ pub(super) fn takes(body: &mut Body, parameters: &[ast::Parameter], defaults: Le
 /// The parts of a program, as its items give them.
 struct Parts {
     implements: Option<(Span, Option<Implements>)>,
+    machine: Option<(Span, Option<MachineUse>)>,
     options: Vec<OptionSetting>,
     set: BTreeMap<String, Span>,
     scratch: Vec<Region>,
@@ -115,6 +117,7 @@ impl Parts {
         });
         Parts {
             implements: None,
+            machine: None,
             options: Vec::new(),
             set: BTreeMap::new(),
             scratch: Vec::new(),
@@ -157,6 +160,8 @@ impl Body<'_> {
                 | Type::Error
                 | Type::Bool
                 | Type::Str
+                | Type::Rate
+                | Type::Time
                 | Type::Chunk
                 | Type::Buffer
                 | Type::Channel
@@ -211,6 +216,13 @@ impl Body<'_> {
                 match &parts.implements {
                     Some((first, _)) => self.report(second_collective(item.span, *first)),
                     None => parts.implements = Some((item.span, implements)),
+                }
+            }
+            ast::ProgramItemKind::Machine(ast) => {
+                let machine = self.machine(ast, item.span);
+                match &parts.machine {
+                    Some((first, _)) => self.report(second_machine(item.span, *first)),
+                    None => parts.machine = Some((item.span, machine)),
                 }
             }
             ast::ProgramItemKind::Options(settings) => {
@@ -337,7 +349,12 @@ impl Body<'_> {
     }
 
     /// The dimensions of a family. `member` is the suggested name for the member of a list.
-    fn dimensions(&mut self, dimensions: &[ast::Dimension], member: &str) -> Vec<Dimension> {
+    /// Resolves the dimensions of a family; `member` is what a member of a list is called in help.
+    pub(super) fn dimensions(
+        &mut self,
+        dimensions: &[ast::Dimension],
+        member: &str,
+    ) -> Vec<Dimension> {
         dimensions.iter().map(|dimension| self.dimension(dimension, member)).collect()
     }
 
@@ -408,6 +425,11 @@ fn without_collective(name: &ast::Name) -> Diagnostic {
     let message = format!("the program `{}` does not say what it implements", name.text);
     Diagnostic::new(Code::E0212, name.span, message)
         .help("begin it with `collective allgather(ranks);`, or another collective")
+}
+
+fn second_machine(span: Span, first: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0203, span, "a program is for one machine")
+        .and(first, "this one was named first")
 }
 
 fn second_collective(second: Span, first: Span) -> Diagnostic {

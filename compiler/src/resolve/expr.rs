@@ -66,6 +66,8 @@ impl Body<'_> {
         let span = expr.span;
         match &expr.kind {
             ast::ExprKind::Int(value) => self.typed(ExprKind::Int(*value), span, Ty::Int),
+            ast::ExprKind::Rate(value) => self.typed(ExprKind::Rate(*value), span, Ty::Rate),
+            ast::ExprKind::Time(value) => self.typed(ExprKind::Time(*value), span, Ty::Time),
             ast::ExprKind::Str(text) => self.typed(ExprKind::Str(text.clone()), span, Ty::Str),
             ast::ExprKind::Bool(value) => self.typed(ExprKind::Bool(*value), span, Ty::Bool),
             ast::ExprKind::Name(name) => self.name(name, span, want),
@@ -115,6 +117,8 @@ impl Body<'_> {
             | Ty::Rank
             | Ty::Bool
             | Ty::Str
+            | Ty::Rate
+            | Ty::Time
             | Ty::Chunk
             | Ty::Buffer
             | Ty::Channel
@@ -167,7 +171,7 @@ impl Body<'_> {
         while let Ty::List(member) = ty {
             ty = self.types.known(&member);
         }
-        matches!(ty, Ty::Int | Ty::Rank | Ty::Bool | Ty::Error | Ty::Var(_))
+        matches!(ty, Ty::Int | Ty::Rank | Ty::Bool | Ty::Rate | Ty::Time | Ty::Error | Ty::Var(_))
     }
 
     /// The members of a list or set, and the type of the whole.

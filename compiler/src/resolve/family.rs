@@ -148,6 +148,7 @@ impl Families {
     fn declare(&mut self, item: &ast::ProgramItem, reports: &mut Vec<Diagnostic>) {
         let (name, family) = match &item.kind {
             ast::ProgramItemKind::Implements(_)
+            | ast::ProgramItemKind::Machine(_)
             | ast::ProgramItemKind::Options(_)
             | ast::ProgramItemKind::Statement(_) => return,
             ast::ProgramItemKind::Scratch(ast) => {

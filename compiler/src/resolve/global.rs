@@ -1,7 +1,7 @@
 //! The names at the top of files. In: parsed modules. Out: what each name stands for in each file.
 //!
 //! Functions, procedures and constants share one name space. Collectives have their own, since they are named only
-//! after the word `collective`; so have programs. Nothing is declared twice (E0203). An import names something that
+//! after the word `collective`; so have topologies and programs. Nothing is declared twice (E0203). An import names something that
 //! the other file declares itself and that is not a program (E0206).
 
 use super::attribute;
@@ -9,7 +9,9 @@ use super::index::{Entry, EntryKind};
 use super::item::Found;
 use super::load::{Module, ModuleId, Modules, uses};
 use super::name::meant;
-use super::program::{Allowed, CollectiveId, ConstantId, FunctionId, ProcedureId, ProgramId};
+use super::program::{
+    Allowed, CollectiveId, ConstantId, FunctionId, ProcedureId, ProgramId, TopologyId,
+};
 use super::usage::{self, Uses};
 use crate::diagnostic::{Code, Diagnostic, listed, nearest};
 use crate::source::Span;
@@ -29,6 +31,8 @@ pub(super) enum Entity {
     Constant(ConstantId),
     /// A collective.
     Collective(CollectiveId),
+    /// A topology.
+    Topology(TopologyId),
     /// A program.
     Program(ProgramId),
     /// An import that was reported, or a declaration that a syntax error hides.
@@ -55,6 +59,8 @@ pub(super) struct Names {
     pub(super) values: BTreeMap<String, Named>,
     /// Collectives.
     pub(super) collectives: BTreeMap<String, Named>,
+    /// Topologies.
+    pub(super) topologies: BTreeMap<String, Named>,
     /// Programs.
     programs: BTreeMap<String, Named>,
     /// Names that are declared twice.
@@ -95,6 +101,8 @@ pub(super) struct Globals<'m> {
     pub(super) constants: Table<ConstantId, Declared<'m, ast::Let>>,
     /// All collectives.
     pub(super) collectives: Table<CollectiveId, Declared<'m, ast::Collective>>,
+    /// All topologies.
+    pub(super) topologies: Table<TopologyId, Declared<'m, ast::Topology>>,
     /// The programs of the first file.
     pub(super) programs: Table<ProgramId, Declared<'m, ast::Program>>,
     /// For how many more unknown names similar ones are looked for.
@@ -115,6 +123,7 @@ impl<'m> Globals<'m> {
             procedures: Table::default(),
             constants: Table::default(),
             collectives: Table::default(),
+            topologies: Table::default(),
             programs: Table::default(),
             suggestions_left: Cell::new(MOST_SUGGESTIONS),
         };
@@ -168,6 +177,9 @@ impl<'m> Globals<'m> {
                 ast::ItemKind::Collective(ast) => {
                     Entity::Collective(self.collectives.push(Declared { module, item, ast }))
                 }
+                ast::ItemKind::Topology(ast) => {
+                    Entity::Topology(self.topologies.push(Declared { module, item, ast }))
+                }
                 ast::ItemKind::Program(ast) if module == ModuleId::default() => {
                     Entity::Program(self.programs.push(Declared { module, item, ast }))
                 }
@@ -204,6 +216,7 @@ impl<'m> Globals<'m> {
                 for text in [Some(&here.text), meant.as_ref()].into_iter().flatten() {
                     names.values.entry(text.clone()).or_insert(lost);
                     names.collectives.entry(text.clone()).or_insert(lost);
+                    names.topologies.entry(text.clone()).or_insert(lost);
                 }
             }
         }
@@ -244,7 +257,7 @@ impl<'m> Globals<'m> {
     fn note_import(&self, module: ModuleId, name: &ast::UseName, uses: &mut Uses) {
         let here = name.known_as();
         let names = &self.names[module];
-        for space in [&names.values, &names.collectives] {
+        for space in [&names.values, &names.collectives, &names.topologies] {
             let known = space.get(&here.text).filter(|named| named.entity != Entity::Lost);
             if let Some(named) = known.filter(|named| named.span == here.span) {
                 uses.add(name.name.span, named.definition);
@@ -274,6 +287,7 @@ impl<'m> Globals<'m> {
         let names = &self.names[from];
         let space = match entry.kind {
             EntryKind::Collective => &names.collectives,
+            EntryKind::Topology => &names.topologies,
             EntryKind::Constant
             | EntryKind::Function
             | EntryKind::Procedure
@@ -288,6 +302,7 @@ impl Names {
     fn add(&mut self, kind: EntryKind, name: &str, named: Named, reports: &mut Vec<Diagnostic>) {
         let space = match kind {
             EntryKind::Collective => &mut self.collectives,
+            EntryKind::Topology => &mut self.topologies,
             EntryKind::Program => &mut self.programs,
             EntryKind::Constant | EntryKind::Function | EntryKind::Procedure => &mut self.values,
         };
@@ -322,8 +337,8 @@ pub(super) fn check_imports(globals: &Globals, found: &mut Found) {
             }
             let is_unused = |name: &ast::UseName| {
                 let (here, names) = (name.known_as(), &globals.names[id]);
-                let known =
-                    names.values.get(&here.text).or_else(|| names.collectives.get(&here.text));
+                let spaces = [&names.values, &names.collectives, &names.topologies];
+                let known = spaces.into_iter().find_map(|space| space.get(&here.text));
                 let lost = known.is_none_or(|named| named.entity == Entity::Lost);
                 let used =
                     found.mentioned.contains(&here.text) || names.clashes.contains(&here.text);
@@ -353,7 +368,7 @@ fn import_without_names(use_: &ast::Use) -> Diagnostic {
 
 fn program_import(name: &ast::Name, program: &Entry) -> Diagnostic {
     Diagnostic::new(Code::E0206, name.span, format!("`{}` is a program", name.text))
-        .label("only functions, procedures, collectives and constants can be imported")
+        .label("only functions, procedures, collectives, topologies and constants can be imported")
         .and(program.span, "declared here")
 }
 
@@ -365,7 +380,9 @@ fn unknown_import(globals: &Globals, from: ModuleId, name: &ast::Name) -> Diagno
         return meant(report, name.span, &near);
     }
     let names = &globals.names[from];
-    let elsewhere = [&names.values, &names.collectives].into_iter().find_map(|s| s.get(&name.text));
+    let elsewhere = [&names.values, &names.collectives, &names.topologies]
+        .into_iter()
+        .find_map(|s| s.get(&name.text));
     if let Some(named) = elsewhere.filter(|named| named.imported) {
         return report
             .and(named.span, "imported there itself")

@@ -17,11 +17,14 @@ pub enum Wanted {
     Procedure,
     /// `collective`
     Collective,
+    /// `topology`
+    Topology,
 }
 
 impl Wanted {
     /// All of them.
-    pub const ALL: [Wanted; 3] = [Wanted::Function, Wanted::Procedure, Wanted::Collective];
+    pub const ALL: [Wanted; 4] =
+        [Wanted::Function, Wanted::Procedure, Wanted::Collective, Wanted::Topology];
 
     /// The word of its declaration.
     #[must_use]
@@ -30,6 +33,7 @@ impl Wanted {
             Wanted::Function => "fn",
             Wanted::Procedure => "proc",
             Wanted::Collective => "collective",
+            Wanted::Topology => "topology",
         }
     }
 }

@@ -34,6 +34,8 @@ pub enum EntryKind {
     Procedure,
     /// A collective.
     Collective,
+    /// A topology.
+    Topology,
     /// A program, which cannot be imported.
     Program,
 }
@@ -47,6 +49,7 @@ impl EntryKind {
             EntryKind::Function => "a function",
             EntryKind::Procedure => "a procedure",
             EntryKind::Collective => "a collective",
+            EntryKind::Topology => "a topology",
             EntryKind::Program => "a program",
         }
     }
@@ -63,6 +66,7 @@ pub fn index(file: &ast::File) -> Index {
             ast::ItemKind::Function(item) => (EntryKind::Function, &item.name),
             ast::ItemKind::Procedure(item) => (EntryKind::Procedure, &item.name),
             ast::ItemKind::Collective(item) => (EntryKind::Collective, &item.name),
+            ast::ItemKind::Topology(item) => (EntryKind::Topology, &item.name),
             ast::ItemKind::Program(item) => (EntryKind::Program, &item.name),
         };
         entries.push(Entry { kind, name: name.text.clone(), span: name.span, item });

@@ -1,4 +1,4 @@
-//! Functions, procedures, constants and collectives. In: their trees. Out: their rows in a unit, and their
+//! Functions, procedures, constants, collectives and topologies. In: their trees. Out: their rows in a unit, and their
 //! signatures for callers.
 //!
 //! A type that a declaration leaves out is inferred from its own body, never from its callers. Callees come first,
@@ -12,6 +12,7 @@ use super::load::{ModuleId, Modules};
 use super::order;
 use super::program::{Accepted, Constant, ConstantId, Function, Procedure, Unit};
 use super::signature::{Effects, Needs, Signature, Signatures, Takes};
+use super::topology;
 use super::types::{self, Ty, Types, open};
 use super::usage::{self, Uses};
 use crate::diagnostic::{Code, Diagnostic};
@@ -73,6 +74,7 @@ pub(super) fn items(globals: &mut Globals, unit: &mut Unit, found: &mut Found) -
             Row::Procedure(row) => drop(unit.procedures.push(row)),
             Row::Constant(row) => drop(unit.constants.push(row)),
             Row::Collective(row) => drop(unit.collectives.push(row)),
+            Row::Topology(row) => drop(unit.topologies.push(row)),
         }
     }
     signatures
@@ -84,6 +86,7 @@ enum Row {
     Procedure(Procedure),
     Constant(Constant),
     Collective(super::program::Collective),
+    Topology(super::program::Topology),
 }
 
 fn all(globals: &Globals) -> Vec<Entity> {
@@ -91,6 +94,7 @@ fn all(globals: &Globals) -> Vec<Entity> {
     items.extend(globals.procedures.ids().map(Entity::Procedure));
     items.extend(globals.constants.ids().map(Entity::Constant));
     items.extend(globals.collectives.ids().map(Entity::Collective));
+    items.extend(globals.topologies.ids().map(Entity::Topology));
     items
 }
 
@@ -101,6 +105,7 @@ fn set(signatures: &mut Signatures, item: Entity, signature: Signature) {
         Entity::Procedure(id) => replace(&mut signatures.procedures, id, signature),
         Entity::Constant(id) => replace(&mut signatures.constants, id, signature),
         Entity::Collective(id) => replace(&mut signatures.collectives, id, signature),
+        Entity::Topology(id) => replace(&mut signatures.topologies, id, signature),
         Entity::Program(_) | Entity::Lost => {}
     }
 }
@@ -123,6 +128,7 @@ fn get(signatures: &Signatures, item: Entity) -> Option<&Signature> {
         Entity::Procedure(id) => signatures.procedures.lookup(id),
         Entity::Constant(id) => signatures.constants.lookup(id),
         Entity::Collective(id) => signatures.collectives.lookup(id),
+        Entity::Topology(id) => signatures.topologies.lookup(id),
         Entity::Program(_) | Entity::Lost => None,
     }
 }
@@ -144,6 +150,10 @@ fn head<'m>(globals: &Globals<'m>, item: Entity) -> Head<'m> {
         }
         Entity::Collective(id) => {
             let declared = globals.collectives[id];
+            Head::of(declared, &declared.ast.name, &declared.ast.parameters)
+        }
+        Entity::Topology(id) => {
+            let declared = globals.topologies[id];
             Head::of(declared, &declared.ast.name, &declared.ast.parameters)
         }
         Entity::Program(_) | Entity::Lost => {
@@ -226,7 +236,10 @@ fn infer(globals: &Globals, signatures: &mut Signatures, members: &[Entity], fou
         let mut body = Body::new(globals, signatures, head.module, Level::Function);
         body.types = std::mem::take(&mut types);
         let level = match member {
-            Entity::Collective(_) | Entity::Function(_) | Entity::Procedure(_) => Level::Default,
+            Entity::Collective(_)
+            | Entity::Topology(_)
+            | Entity::Function(_)
+            | Entity::Procedure(_) => Level::Default,
             Entity::Constant(_) | Entity::Program(_) | Entity::Lost => Level::Constant,
         };
         let parameters = takes(&mut body, head.parameters, level);
@@ -269,7 +282,11 @@ fn result<'m>(globals: &Globals<'m>, item: Entity) -> Option<&'m ast::Type> {
     match item {
         Entity::Function(id) => globals.functions[id].ast.result.as_ref(),
         Entity::Constant(id) => globals.constants[id].ast.ty.as_ref(),
-        Entity::Procedure(_) | Entity::Collective(_) | Entity::Program(_) | Entity::Lost => None,
+        Entity::Procedure(_)
+        | Entity::Collective(_)
+        | Entity::Topology(_)
+        | Entity::Program(_)
+        | Entity::Lost => None,
     }
 }
 
@@ -312,6 +329,7 @@ fn resolve<'a>(
     let level = match item {
         Entity::Function(_) | Entity::Procedure(_) => Level::Function,
         Entity::Collective(_) => Level::Collective,
+        Entity::Topology(_) => Level::Topology,
         Entity::Constant(_) | Entity::Program(_) | Entity::Lost => Level::Constant,
     };
     let mut body = Body::new(globals, signatures, head.module, level);
@@ -331,6 +349,10 @@ fn resolve<'a>(
             let declared = globals.collectives[id];
             let row = collective::collective(&mut body, declared, &signature.parameters);
             (Some(Row::Collective(row)), Ty::Error)
+        }
+        Entity::Topology(id) => {
+            let row = topology::topology(&mut body, globals.topologies[id], &signature.parameters);
+            (Some(Row::Topology(row)), Ty::Error)
         }
         Entity::Program(_) | Entity::Lost => (None, Ty::Error),
     };

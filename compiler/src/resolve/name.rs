@@ -134,9 +134,11 @@ impl Body<'_> {
             Level::ProgramDefault => {
                 (either, "a program's parameters are evaluated before anything else")
             }
+            Level::Topology => (either, "a topology is a machine, which no program runs on yet"),
             Level::Argument => (either, "a value on the command line cannot refer to a program"),
             Level::Default => (needs.rank, "a parameter's default is the same on every rank"),
             Level::Options => (needs.rank, "options are evaluated once, for all ranks"),
+            Level::Machine => (needs.rank, "the machine of a program is the same for all ranks"),
             Level::Function | Level::Collective | Level::Clauses | Level::Program => return,
         };
         if refused {
@@ -151,8 +153,8 @@ impl Body<'_> {
         let (needs, name) = (known.needs, known.name.clone());
         self.uses.add(span, definition);
         self.needs = self.needs.and(needs);
-        if self.level == Level::Options && bound == Bound::Let {
-            self.report(let_in_options(&name, span, definition));
+        if matches!(self.level, Level::Options | Level::Machine) && bound == Bound::Let {
+            self.report(let_before_ranks(&name, span, definition, self.level));
             return self.error(span);
         }
         self.typed(ExprKind::Local(local), span, ty)
@@ -184,6 +186,7 @@ impl Body<'_> {
             Entity::Function(_) => "a function",
             Entity::Procedure(_) => "a procedure",
             Entity::Collective(_) => "a collective",
+            Entity::Topology(_) => "a topology",
             Entity::Program(_) => "a program",
         };
         self.report(not_a_value(name, noun, span, named.span));
@@ -327,8 +330,10 @@ impl Body<'_> {
         let nodes = self.nodes || !speaks_of_nodes(builtin);
         nodes
             && match self.level {
-                Level::Constant | Level::ProgramDefault | Level::Argument => false,
-                Level::Default | Level::Options => !needs.rank,
+                Level::Constant | Level::Topology | Level::ProgramDefault | Level::Argument => {
+                    false
+                }
+                Level::Default | Level::Options | Level::Machine => !needs.rank,
                 Level::Function | Level::Collective | Level::Clauses | Level::Program => true,
             }
     }
@@ -512,10 +517,12 @@ fn no_meaning(what: &str, span: Span, why: &str, rank: bool) -> Diagnostic {
         .note(why)
 }
 
-fn let_in_options(name: &str, span: Span, definition: Span) -> Diagnostic {
+/// A `let` of a program in its options or the arguments of its machine.
+fn let_before_ranks(name: &str, span: Span, definition: Span, level: Level) -> Diagnostic {
+    let what = if level == Level::Machine { "the machine is" } else { "options are" };
     Diagnostic::new(Code::E0201, span, format!("`{name}` has no meaning here"))
         .and(definition, "this is evaluated for each rank")
-        .note("options are evaluated once, for all ranks; they may use the program's parameters")
+        .note(format!("{what} evaluated once, for all ranks, and may use the program's parameters"))
 }
 
 fn not_a_value(name: &str, noun: &str, span: Span, definition: Span) -> Diagnostic {

@@ -33,6 +33,8 @@ pub(super) fn nature(body: &Body, expr: &Expr) -> Nature {
         }
         ExprKind::Method(_, base, _) => nature(body, base),
         ExprKind::Int(_)
+        | ExprKind::Rate(_)
+        | ExprKind::Time(_)
         | ExprKind::Bool(_)
         | ExprKind::Str(_)
         | ExprKind::Constant(_)

@@ -64,6 +64,10 @@ impl Body<'_> {
             let (ty, sides) = (left.ty, (Box::new(left.expr), Box::new(right.expr)));
             return self.typed(ExprKind::Binary(op, sides.0, sides.1), span, ty);
         }
+        if let Some(ty) = type_of_quantities(op, &known) {
+            let sides = (Box::new(left.expr), Box::new(right.expr));
+            return self.typed(ExprKind::Binary(op, sides.0, sides.1), span, ty);
+        }
         let fits = [&left, &right].map(|side| self.types.unify(&side.ty, &want));
         if fits != [true, true] {
             self.report(self.wrong_sides(op, [&left, &right], fits));
@@ -135,6 +139,31 @@ impl Body<'_> {
     }
 }
 
+/// The type of what an operator makes of rates or times: those of one kind are added, subtracted and compared, and each
+/// is multiplied and divided by numbers. None if it takes no such sides.
+fn type_of_quantities(op: BinaryOp, sides: &[Ty; 2]) -> Option<Ty> {
+    let is_quantity = |ty: &Ty| matches!(ty, Ty::Rate | Ty::Time);
+    let is_number = |ty: &Ty| matches!(ty, Ty::Int | Ty::Rank | Ty::Var(_));
+    match sides {
+        [one, other] if one == other && is_quantity(one) && orders(op) => Some(Ty::Bool),
+        [one, other] if one == other && is_quantity(one) => {
+            matches!(op, BinaryOp::Add | BinaryOp::Subtract).then(|| one.clone())
+        }
+        [one, other] if is_quantity(one) && is_number(other) => {
+            matches!(op, BinaryOp::Multiply | BinaryOp::Divide).then(|| one.clone())
+        }
+        [one, other] if is_number(one) && is_quantity(other) => {
+            (op == BinaryOp::Multiply).then(|| other.clone())
+        }
+        [_, _] => None,
+    }
+}
+
+/// Whether an operator asks which side is larger.
+fn orders(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual)
+}
+
 /// One side of an operator.
 struct Side {
     span: Span,
@@ -169,6 +198,10 @@ fn both_wrong(one: &Side, other: &Side, takes: &str) -> Diagnostic {
 fn instead(op: BinaryOp, one: &Side, other: &Side) -> Option<String> {
     if op == BinaryOp::Add && one.ty == Type::Chunk && other.ty == Type::Chunk {
         return Some("chunks are added by an operation: `reduce a, b -> c;`".to_owned());
+    }
+    if [one, other].iter().any(|side| matches!(side.ty, Type::Rate | Type::Time)) {
+        let rule = "rates are added to rates and times to times; both are multiplied and divided by numbers";
+        return Some(rule.to_owned());
     }
     let (a, b, sign) = (one.written()?, other.written()?, symbol(op));
     let asks = gives_truth_values(op);
@@ -208,15 +241,7 @@ fn instead(op: BinaryOp, one: &Side, other: &Side) -> Option<String> {
 }
 
 fn gives_truth_values(op: BinaryOp) -> bool {
-    matches!(
-        op,
-        BinaryOp::Or
-            | BinaryOp::And
-            | BinaryOp::Less
-            | BinaryOp::LessEqual
-            | BinaryOp::Greater
-            | BinaryOp::GreaterEqual
-    )
+    orders(op) || matches!(op, BinaryOp::Or | BinaryOp::And)
 }
 
 /// How an operator is written.

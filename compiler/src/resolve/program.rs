@@ -6,6 +6,7 @@
 mod accepted;
 mod expression;
 mod statement;
+mod topology;
 
 use crate::source::{FileId, Span};
 use crate::table::{Table, id};
@@ -15,6 +16,10 @@ pub use statement::{BlockIndex, Operand, Stmt, StmtKind, Sync, Synchronise, Tran
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+pub use topology::{
+    Ability, AbilityList, CountWord, EndPair, LinkFamily, MachineUse, PortFamily, Properties,
+    RankCount, SwitchFamily, Topology, TopologyItem, Vertex,
+};
 
 id! {
     /// A row of [`Unit::functions`].
@@ -27,6 +32,14 @@ id! {
 id! {
     /// A row of [`Unit::collectives`].
     CollectiveId
+}
+id! {
+    /// A row of [`Unit::topologies`].
+    TopologyId
+}
+id! {
+    /// A row of [`Topology::switches`].
+    SwitchId
 }
 id! {
     /// A row of [`Unit::constants`].
@@ -66,6 +79,8 @@ pub struct Unit {
     pub procedures: Table<ProcedureId, Procedure>,
     /// Collectives.
     pub collectives: Table<CollectiveId, Collective>,
+    /// Topologies.
+    pub topologies: Table<TopologyId, Topology>,
     /// `let`s at the top of a file.
     pub constants: Table<ConstantId, Constant>,
     /// The programs of the main file (programs of imported files are not resolved).
@@ -88,6 +103,10 @@ pub enum Type {
     Bool,
     /// Text, for options only.
     Str,
+    /// Bytes per second.
+    Rate,
+    /// Nanoseconds.
+    Time,
     /// A slice of a buffer, of any rank.
     Chunk,
     /// A whole buffer: `input`, `output`, a scratch region.
@@ -112,6 +131,8 @@ impl fmt::Display for Type {
             Type::Rank => "rank",
             Type::Bool => "bool",
             Type::Str => "str",
+            Type::Rate => "rate",
+            Type::Time => "time",
             Type::Chunk => "chunk",
             Type::Buffer => "buffer",
             Type::Channel => "channel",
@@ -284,6 +305,8 @@ pub struct Program {
     pub ranks_per_domain: Option<LocalId>,
     /// The collective that it implements.
     pub collective: Option<Implements>,
+    /// The machine that it is for, if it says so.
+    pub machine: Option<MachineUse>,
     /// Its options, in order; each at most once.
     pub options: Vec<OptionSetting>,
     /// Scratch regions, in order.
@@ -298,6 +321,30 @@ pub struct Program {
     pub body: Vec<ProgramItem>,
     /// Its locals, parameters first.
     pub frame: Frame,
+}
+
+impl Program {
+    /// A program without parameters and items, which is enough to evaluate what needs no program.
+    #[must_use]
+    pub fn without_items(span: Span) -> Program {
+        Program {
+            name: String::new(),
+            span,
+            parameters: Vec::new(),
+            ranks: None,
+            ranks_per_node: None,
+            ranks_per_domain: None,
+            collective: None,
+            machine: None,
+            options: Vec::new(),
+            scratch: Table::default(),
+            channels: Table::default(),
+            semaphores: Table::default(),
+            blocks: Table::default(),
+            body: Vec::new(),
+            frame: Frame::default(),
+        }
+    }
 }
 
 /// A part of a program's top level.

@@ -1,7 +1,7 @@
-//! Signatures: what callers know about functions, procedures, collectives and constants. Plain
+//! Signatures: what callers know about functions, procedures, collectives, topologies and constants. Plain
 //! data.
 
-use super::program::{CollectiveId, ConstantId, FunctionId, ProcedureId};
+use super::program::{CollectiveId, ConstantId, FunctionId, ProcedureId, TopologyId};
 use super::types::Ty;
 use crate::source::Span;
 use crate::table::Table;
@@ -15,6 +15,8 @@ pub(super) struct Signatures {
     pub(super) procedures: Table<ProcedureId, Signature>,
     /// Those of collectives.
     pub(super) collectives: Table<CollectiveId, Signature>,
+    /// Those of topologies.
+    pub(super) topologies: Table<TopologyId, Signature>,
     /// Those of constants: the result is the constant's type.
     pub(super) constants: Table<ConstantId, Signature>,
 }

@@ -20,6 +20,10 @@ pub(super) enum Ty {
     Bool,
     /// Text.
     Str,
+    /// `rate`
+    Rate,
+    /// `time`
+    Time,
     /// `chunk`
     Chunk,
     /// `buffer`
@@ -101,6 +105,8 @@ impl Types {
             Ty::Rank => Type::Rank,
             Ty::Bool => Type::Bool,
             Ty::Str => Type::Str,
+            Ty::Rate => Type::Rate,
+            Ty::Time => Type::Time,
             Ty::Chunk => Type::Chunk,
             Ty::Buffer => Type::Buffer,
             Ty::Channel => Type::Channel,
@@ -142,6 +148,8 @@ impl Types {
                 | Ty::Rank
                 | Ty::Bool
                 | Ty::Str
+                | Ty::Rate
+                | Ty::Time
                 | Ty::Chunk
                 | Ty::Buffer
                 | Ty::Channel
@@ -161,6 +169,8 @@ pub(super) fn open(ty: &Type) -> Ty {
         Type::Rank => Ty::Rank,
         Type::Bool => Ty::Bool,
         Type::Str => Ty::Str,
+        Type::Rate => Ty::Rate,
+        Type::Time => Ty::Time,
         Type::Chunk => Ty::Chunk,
         Type::Buffer => Ty::Buffer,
         Type::Channel => Ty::Channel,
@@ -173,7 +183,7 @@ pub(super) fn open(ty: &Type) -> Ty {
 
 /// The words that name types.
 pub(super) const WORDS: &[&str] =
-    &["int", "rank", "bool", "chunk", "buffer", "channel", "semaphore", "block"];
+    &["int", "rank", "bool", "rate", "time", "chunk", "buffer", "channel", "semaphore", "block"];
 
 /// The type that a word stands for.
 pub(super) fn word(name: &str) -> Option<Ty> {
@@ -181,6 +191,8 @@ pub(super) fn word(name: &str) -> Option<Ty> {
         "int" => Ty::Int,
         "rank" => Ty::Rank,
         "bool" => Ty::Bool,
+        "rate" => Ty::Rate,
+        "time" => Ty::Time,
         "chunk" => Ty::Chunk,
         "buffer" => Ty::Buffer,
         "channel" => Ty::Channel,
@@ -204,6 +216,8 @@ pub(super) fn describe(ty: &Type) -> String {
         Type::Rank => "a rank".to_owned(),
         Type::Bool => "a Boolean".to_owned(),
         Type::Str => "text".to_owned(),
+        Type::Rate => "a rate".to_owned(),
+        Type::Time => "a time".to_owned(),
         Type::Chunk => "a chunk".to_owned(),
         Type::Buffer => "a buffer".to_owned(),
         Type::Channel => "a channel".to_owned(),
@@ -221,6 +235,8 @@ pub(super) fn plural(ty: &Type) -> String {
         Type::Rank => "ranks".to_owned(),
         Type::Bool => "Booleans".to_owned(),
         Type::Str => "texts".to_owned(),
+        Type::Rate => "rates".to_owned(),
+        Type::Time => "times".to_owned(),
         Type::Chunk => "chunks".to_owned(),
         Type::Buffer => "buffers".to_owned(),
         Type::Channel => "channels".to_owned(),

@@ -570,7 +570,7 @@ impl<'t> Balance<'t> {
         }
         let begins_item = match token.kind {
             Kind::Program | Kind::Proc | Kind::Fn | Kind::Use => true,
-            Kind::Collective => opens_body(rest),
+            Kind::Collective | Kind::Topology => opens_body(rest),
             _ => false,
         };
         while begins_item && self.open.last().is_some_and(|top| top.token.indent >= token.indent) {

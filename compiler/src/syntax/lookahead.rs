@@ -31,6 +31,8 @@ pub fn begins_surely(tokens: &[Token<'_>]) -> bool {
         | Kind::Fn
         | Kind::Proc
         | Kind::Collective
+        | Kind::Topology
+        | Kind::Link
         | Kind::Program
         | Kind::Options
         | Kind::Require
@@ -141,6 +143,7 @@ pub fn takes_body(kind: Kind) -> bool {
             | Kind::Proc
             | Kind::Program
             | Kind::Collective
+            | Kind::Topology
             | Kind::Options
             | Kind::InPlace
             | Kind::Ensures

@@ -28,6 +28,7 @@ mod report;
 mod skip;
 mod statement;
 mod superfluous;
+mod topology;
 
 use super::ast;
 use super::fault::{Fault, Reach};

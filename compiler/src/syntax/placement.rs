@@ -32,6 +32,7 @@ pub fn check(file: &File) -> Vec<Fault> {
                             statement(TOP, kind, item.span, &mut run, &mut faults);
                         }
                         ProgramItemKind::Implements(_)
+                        | ProgramItemKind::Machine(_)
                         | ProgramItemKind::Options(_)
                         | ProgramItemKind::Scratch(_)
                         | ProgramItemKind::Channel(_)
@@ -43,7 +44,8 @@ pub fn check(file: &File) -> Vec<Fault> {
             ItemKind::Use(_)
             | ItemKind::Let(_)
             | ItemKind::Function(_)
-            | ItemKind::Collective(_) => {}
+            | ItemKind::Collective(_)
+            | ItemKind::Topology(_) => {}
         }
     }
     faults

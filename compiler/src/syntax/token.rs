@@ -130,10 +130,11 @@ kinds! {
         Signal "signal" Wait "wait" Flush "flush" Acquire "acquire" Release "release" Barrier "barrier";
     Word:
         Input "input" Output "output" InPlace "in_place" Ensures "ensures" Op "op" Sync "sync" To "to"
-        Slice "slice" Of "of";
+        Slice "slice" Of "of" Switch "switch" Ports "ports" On "on" Without "without";
     Mark:
         LeftParen "(" RightParen ")" LeftBracket "[" RightBracket "]" LeftBrace "{" RightBrace "}"
         Semicolon ";" Comma "," PathSeparator "::" Colon ":" Hash "#" Arrow "->"
+        BothArrow "<->"
         RangeLength "..+" RangeInclusive "..=" RangeHalfOpen ".." Dot "."
         EqualEqual "==" NotEqual "!=" LessEqual "<=" GreaterEqual ">=" ShiftLeft "<<" ShiftRight ">>"
         AndAnd "&&" OrOr "||" Equal "=" Less "<" Greater ">" Plus "+" Minus "-" Star "*" Slash "/"
@@ -203,20 +204,79 @@ pub fn tokens(file: FileId, text: &str) -> Tokens<'_> {
     out
 }
 
-/// The value of an integer literal; none if it is not one or does not fit.
+/// The value of a number in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// `512KiB`
+    Int(i64),
+    /// `25GBps`, in bytes per second
+    Rate(i64),
+    /// `1.5us`, in nanoseconds
+    Time(i64),
+}
+
+/// A unit behind a number.
+struct Unit {
+    /// How much one of it is.
+    size: i64,
+    /// The number for an amount.
+    number: fn(i64) -> Number,
+    /// Whether parts of it can be written.
+    has_parts: bool,
+}
+
+impl Unit {
+    fn find(text: &str) -> Option<Unit> {
+        let (size, number): (i64, fn(i64) -> Number) = match text {
+            "" => (1, Number::Int),
+            "KiB" => (1 << 10, Number::Int),
+            "MiB" => (1 << 20, Number::Int),
+            "GiB" => (1 << 30, Number::Int),
+            "Bps" => (1, Number::Rate),
+            "KBps" => (1_000, Number::Rate),
+            "MBps" => (1_000_000, Number::Rate),
+            "GBps" => (1_000_000_000, Number::Rate),
+            "TBps" => (1_000_000_000_000, Number::Rate),
+            "Kbps" => (1_000 / 8, Number::Rate),
+            "Mbps" => (1_000_000 / 8, Number::Rate),
+            "Gbps" => (1_000_000_000 / 8, Number::Rate),
+            "Tbps" => (1_000_000_000_000 / 8, Number::Rate),
+            "ns" => (1, Number::Time),
+            "us" => (1_000, Number::Time),
+            "ms" => (1_000_000, Number::Time),
+            _ => return None,
+        };
+        let has_parts = !matches!(number(0), Number::Int(_));
+        Some(Unit { size, number, has_parts })
+    }
+}
+
+/// The value of a number; none if it is not one, does not fit, or is no whole number of bytes, bytes per second or
+/// nanoseconds.
+#[must_use]
+pub fn number(text: &str) -> Option<Number> {
+    let is_digit = |c: char| c.is_ascii_digit() || c == '_' || c == '.';
+    let digits_end = text.find(|c| !is_digit(c)).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(digits_end);
+    let unit = Unit::find(unit)?;
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    if !part.is_empty() && !unit.has_parts {
+        return None;
+    }
+    let (whole, part) = (whole.replace('_', ""), part.replace('_', ""));
+    let scale = 10_i64.checked_pow(u32::try_from(part.len()).ok()?)?;
+    let amount: i64 = format!("{whole}{part}").parse().ok()?;
+    let amount = amount.checked_mul(unit.size)?;
+    (amount % scale == 0).then(|| (unit.number)(amount / scale))
+}
+
+/// The value of a number without the unit of a rate or a time; none if it is not one or does not fit.
 #[must_use]
 pub fn integer(text: &str) -> Option<i64> {
-    let digits_end = text.find(|c: char| !c.is_ascii_digit() && c != '_').unwrap_or(text.len());
-    let (digits, unit) = text.split_at(digits_end);
-    let shift = match unit {
-        "" => 0,
-        "KiB" => 10,
-        "MiB" => 20,
-        "GiB" => 30,
-        _ => return None,
-    };
-    let digits: i64 = digits.replace('_', "").parse().ok()?;
-    digits.checked_mul(1 << shift)
+    match number(text)? {
+        Number::Int(value) => Some(value),
+        Number::Rate(_) | Number::Time(_) => None,
+    }
 }
 
 /// The text between the quotes of a string literal, escapes resolved.
@@ -326,7 +386,7 @@ fn push<'t>(token: Token<'t>, text: &'t str, out: &mut Tokens<'t>) {
         Kind::Comment if token.text.starts_with("//!") => Kind::InnerDoc,
         Kind::Comment if is_documentation(token.text) => Kind::Doc,
         Kind::Comment => return out.comments.push(trimmed(token)),
-        Kind::Int if integer(token.text).is_none() => {
+        Kind::Int if number(token.text).is_none() => {
             note(token, bad_number(token), out);
             Kind::Wrong
         }
@@ -496,6 +556,7 @@ fn bad_escape(token: Token<'_>) -> Option<Fault> {
 
 fn bad_number(token: Token<'_>) -> Fault {
     let unit = token.text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_');
+    let scaled = unit.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_' || c == '.');
     let report =
         Diagnostic::new(Code::E0104, token.span, format!("`{}` is not a valid number", token.text));
     let report = match (unit, other_unit(unit)) {
@@ -506,9 +567,11 @@ fn bad_number(token: Token<'_>) -> Fault {
         )
         .note("the largest is 9223372036854775807, just below 8589934592GiB"),
         (_, Some(help)) => report.help(help),
+        (_, None) if Unit::find(scaled).is_some_and(|unit| unit.has_parts) => report
+            .note("a rate is a whole number of bytes per second, a time one of nanoseconds; both have 64 bits"),
         (unit, None) if unit.starts_with('.') => report.help("all numbers are integers"),
         (_, None) => report.help(
-            "a number is decimal, with `_` between digits and `KiB`, `MiB` or `GiB` after them",
+            "a number is decimal, with `_` between digits and `KiB`, `MiB` or `GiB` after them; a rate has `GBps` or `Gbps` there, a time `ns` or `us`",
         ),
     };
     fault(token.span, report)

@@ -104,6 +104,7 @@ fn around<'db>(snapshot: &'db Snapshot, place: &Spot) -> Option<Found<'db>> {
         ItemKind::Procedure(item) => (&item.name, SymbolKind::METHOD),
         ItemKind::Program(item) => (&item.name, SymbolKind::CLASS),
         ItemKind::Collective(item) => (&item.name, SymbolKind::INTERFACE),
+        ItemKind::Topology(item) => (&item.name, SymbolKind::STRUCT),
         ItemKind::Let(item) => (&item.name, SymbolKind::CONSTANT),
         ItemKind::Use(_) => return None,
     };

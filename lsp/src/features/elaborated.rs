@@ -132,7 +132,8 @@ fn find_program<'a>(analysis: &Analysis<'a>, program: Option<&str>) -> Option<Pa
             | ItemKind::Let(_)
             | ItemKind::Function(_)
             | ItemKind::Procedure(_)
-            | ItemKind::Collective(_) => false,
+            | ItemKind::Collective(_)
+            | ItemKind::Topology(_) => false,
         })
     })
 }

@@ -43,7 +43,7 @@ impl Folds<'_, '_> {
     fn item(&mut self, part: Part<'_>, item: &Item) {
         Node::Item(item).walk(&mut |node| {
             let folds = match node {
-                Node::Item(_) | Node::Clause(_) | Node::Body(_) => true,
+                Node::Item(_) | Node::Clause(_) | Node::TopologyItem(_) | Node::Body(_) => true,
                 Node::ProgramItem(item) => {
                     matches!(item.kind, ProgramItemKind::Options(_) | ProgramItemKind::Statement(_))
                 }

@@ -151,6 +151,7 @@ impl Context<'_, '_> {
             Node::ProgramItem(item) => match &item.kind {
                 ProgramItemKind::Statement(kind) => self.statement(kind),
                 ProgramItemKind::Implements(item) => self.arguments(&item.name, &item.arguments),
+                ProgramItemKind::Machine(item) => self.arguments(&item.name, &item.arguments),
                 ProgramItemKind::Options(_)
                 | ProgramItemKind::Scratch(_)
                 | ProgramItemKind::Channel(_)
@@ -162,6 +163,7 @@ impl Context<'_, '_> {
             }
             Node::Item(_)
             | Node::Clause(_)
+            | Node::TopologyItem(_)
             | Node::Body(_)
             | Node::Parameter(_)
             | Node::Type(_)

@@ -334,7 +334,9 @@ impl<'a, 'db> Context<'a, 'db> {
                 ExprKind::Call(name, _) | ExprKind::Fold(name, ..) => name.span == self.word.span,
                 ExprKind::Method(_, name, _) => name.span == self.word.span,
                 ExprKind::Index(base, _) => spans.last() == Some(&base.span),
-                ExprKind::Int(_) | ExprKind::Bool(_) => expr.span == self.word.span,
+                ExprKind::Int(_) | ExprKind::Rate(_) | ExprKind::Time(_) | ExprKind::Bool(_) => {
+                    expr.span == self.word.span
+                }
                 ExprKind::Str(_)
                 | ExprKind::Unary(..)
                 | ExprKind::Binary(..)
@@ -398,6 +400,7 @@ fn statement<'t>(path: &[Node<'t>]) -> Option<(&'t StmtKind, Span)> {
         Node::ProgramItem(item) => match &item.kind {
             ProgramItemKind::Statement(kind) => Some((kind, item.span)),
             ProgramItemKind::Implements(_)
+            | ProgramItemKind::Machine(_)
             | ProgramItemKind::Options(_)
             | ProgramItemKind::Scratch(_)
             | ProgramItemKind::Channel(_)
@@ -405,6 +408,7 @@ fn statement<'t>(path: &[Node<'t>]) -> Option<(&'t StmtKind, Span)> {
         },
         Node::Item(_)
         | Node::Clause(_)
+        | Node::TopologyItem(_)
         | Node::Body(_)
         | Node::Parameter(_)
         | Node::Type(_)

@@ -113,7 +113,8 @@ fn programs(
         | ItemKind::Let(_)
         | ItemKind::Function(_)
         | ItemKind::Procedure(_)
-        | ItemKind::Collective(_) => None,
+        | ItemKind::Collective(_)
+        | ItemKind::Topology(_) => None,
     });
     let lowered = concrete::lowered(analysis.database, part.declaration);
     let size = lowered.map(|program| size(&program));

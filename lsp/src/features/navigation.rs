@@ -42,6 +42,7 @@ fn whole_declaration(analysis: &Analysis<'_>, target: &Spot) -> Option<lsp_types
             ItemKind::Function(item) => &item.name,
             ItemKind::Procedure(item) => &item.name,
             ItemKind::Collective(item) => &item.name,
+            ItemKind::Topology(item) => &item.name,
             ItemKind::Program(item) => &item.name,
             ItemKind::Use(_) => return false,
         };
@@ -76,7 +77,8 @@ fn implementing_program(snapshot: &Snapshot, place: &Spot) -> Option<Location> {
             ProgramItemKind::Implements(named) => {
                 part.range(named.name.span) == (place.start..place.end)
             }
-            ProgramItemKind::Options(_)
+            ProgramItemKind::Machine(_)
+            | ProgramItemKind::Options(_)
             | ProgramItemKind::Scratch(_)
             | ProgramItemKind::Channel(_)
             | ProgramItemKind::Semaphore(_)

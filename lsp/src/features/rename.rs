@@ -145,9 +145,15 @@ impl<'s> Renaming<'s> {
                 EntryKind::Constant
                 | EntryKind::Function
                 | EntryKind::Procedure
+                | EntryKind::Topology
                 | EntryKind::Program,
             )
-            | Role::Parameter(EntryKind::Constant | EntryKind::Function | EntryKind::Procedure)
+            | Role::Parameter(
+                EntryKind::Constant
+                | EntryKind::Function
+                | EntryKind::Procedure
+                | EntryKind::Topology,
+            )
             | Role::Inner => false,
         }
     }
@@ -249,6 +255,7 @@ fn role(snapshot: &Snapshot, target: &Spot) -> Role {
             Some(ast::ItemKind::Function(item)) => item.parameters.as_slice(),
             Some(ast::ItemKind::Procedure(item)) => item.parameters.as_slice(),
             Some(ast::ItemKind::Collective(item)) => item.parameters.as_slice(),
+            Some(ast::ItemKind::Topology(item)) => item.parameters.as_slice(),
             Some(ast::ItemKind::Program(item)) => item.parameters.as_slice(),
             Some(ast::ItemKind::Use(_) | ast::ItemKind::Let(_)) | None => &[],
         };
@@ -302,6 +309,7 @@ fn is_replaced(snapshot: &Snapshot, part: Part<'_>, place: &Spot) -> bool {
         | ast::ItemKind::Function(_)
         | ast::ItemKind::Procedure(_)
         | ast::ItemKind::Collective(_)
+        | ast::ItemKind::Topology(_)
         | ast::ItemKind::Program(_) => false,
     })
 }

@@ -114,10 +114,12 @@ impl SymbolBuilder<'_> {
             ast::ItemKind::Function(item) => (&item.name, SymbolKind::FUNCTION),
             ast::ItemKind::Procedure(item) => (&item.name, SymbolKind::METHOD),
             ast::ItemKind::Collective(item) => (&item.name, SymbolKind::INTERFACE),
+            ast::ItemKind::Topology(item) => (&item.name, SymbolKind::STRUCT),
             ast::ItemKind::Program(item) => (&item.name, SymbolKind::CLASS),
         };
         let children = match &item.kind {
             ast::ItemKind::Program(program) => self.program(program),
+            ast::ItemKind::Topology(topology) => self.topology(topology),
             ast::ItemKind::Use(_)
             | ast::ItemKind::Let(_)
             | ast::ItemKind::Function(_)
@@ -125,6 +127,19 @@ impl SymbolBuilder<'_> {
             | ast::ItemKind::Collective(_) => Vec::new(),
         };
         Some(self.symbol(name, item.span, kind, children))
+    }
+
+    fn topology(&self, topology: &ast::Topology) -> Vec<DocumentSymbol> {
+        let switches = topology.items.iter().filter_map(|item| match &item.kind {
+            ast::TopologyItemKind::Switch(switch) => {
+                Some(self.symbol(&switch.name, item.span, SymbolKind::STRUCT, Vec::new()))
+            }
+            ast::TopologyItemKind::Let(_)
+            | ast::TopologyItemKind::Require(_)
+            | ast::TopologyItemKind::Count(_)
+            | ast::TopologyItemKind::Link(_) => None,
+        });
+        switches.collect()
     }
 
     fn program(&self, program: &ast::Program) -> Vec<DocumentSymbol> {
@@ -135,7 +150,9 @@ impl SymbolBuilder<'_> {
                 ast::ProgramItemKind::Channel(row) => Some((&row.name, SymbolKind::EVENT)),
                 ast::ProgramItemKind::Semaphore(row) => Some((&row.name, SymbolKind::EVENT)),
                 ast::ProgramItemKind::Statement(statement) => named(statement),
-                ast::ProgramItemKind::Implements(_) | ast::ProgramItemKind::Options(_) => None,
+                ast::ProgramItemKind::Implements(_)
+                | ast::ProgramItemKind::Machine(_)
+                | ast::ProgramItemKind::Options(_) => None,
             };
             symbols
                 .extend(found.map(|(name, kind)| self.symbol(name, item.span, kind, Vec::new())));

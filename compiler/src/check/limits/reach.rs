@@ -33,6 +33,10 @@ struct Leaving<'p> {
 /// The warnings about a program's channels.
 pub(super) fn program(findings: &mut Findings<'_>, mapping: Mapping) {
     let (program, terms) = (findings.program, findings.terms);
+    // A machine says itself how far memory reaches, and channels beyond that are errors.
+    if program.machine.is_some() {
+        return;
+    }
     // Channels of one declaration are one finding; a plan has no declarations, and all of its channels are.
     let group = match terms {
         Terms::Source => Group::Place,

@@ -93,6 +93,7 @@ fn program(blocks: Vec<Vec<ir::Op>>) -> ir::Program {
         ranks: vec![rank(1), rank(0)].into(),
         ranks_per_node: 2,
         ranks_per_domain: 2,
+        machine: None,
         origins: ir::Origins {
             rows: [0, 1]
                 .map(|row| ir::Origin { place: span(row), binding: None })

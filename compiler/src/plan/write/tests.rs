@@ -72,6 +72,7 @@ fn program(ops: Vec<ir::Op>) -> ir::Program {
         ranks: vec![rank].into(),
         ranks_per_node: 1,
         ranks_per_domain: 1,
+        machine: None,
         origins: ir::Origins {
             rows: vec![ir::Origin { place, binding: None }].into(),
             ..ir::Origins::default()

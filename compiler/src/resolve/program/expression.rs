@@ -46,6 +46,10 @@ pub struct Expr {
 pub enum ExprKind {
     /// A number.
     Int(i64),
+    /// A rate, in bytes per second.
+    Rate(i64),
+    /// A time, in nanoseconds.
+    Time(i64),
     /// A Boolean.
     Bool(bool),
     /// Text.

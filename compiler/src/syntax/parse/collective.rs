@@ -73,15 +73,15 @@ fn size<'t>(values: &Values<'t>) -> Rule<'t, Size> {
     head(Kind::Input)
         .or(head(Kind::Output))
         .then(count)
-        .then_ignore(clause_end())
+        .then_ignore(clause_end_before(|next| WORDS.contains(&next.kind)))
         .map(|(token, chunks)| Size { buffer: buffer(token), chunks })
         .boxed()
 }
 
-/// The `;` after a size; if another clause follows it on the same line, it is missing.
-fn clause_end<'t>() -> Rule<'t, ()> {
-    let missing = custom(|input: &mut Reader<'t, '_>| {
-        let next = kind_at(rest(input), 0).filter(|kind| WORDS.contains(kind));
+/// The `;` after a clause; if another one follows it on the same line, it is missing.
+pub(super) fn clause_end_before<'t>(begins: fn(&Token<'_>) -> bool) -> Rule<'t, ()> {
+    let missing = custom(move |input: &mut Reader<'t, '_>| {
+        let next = rest(input).first().filter(|next| begins(next));
         next.ok_or_else(EmptyErr::default)?;
         let fault = missing(input, ";", "after this statement");
         note(input, Fault { reach: Reach::Before, ..fault });

@@ -9,6 +9,7 @@ use super::options::options;
 use super::recover::{expect, inner_word, semicolon};
 use super::report::{no_extent, value_in_parentheses};
 use super::superfluous::{initial_value, mark_before_name, type_before_name, type_behind_name};
+use super::topology::machine;
 use super::{Extra, Input, Note, Reader, Rule, head, here, kind_at, look, mark, note, rest, span};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::syntax::ast::{
@@ -23,6 +24,7 @@ use chumsky::prelude::{EmptyErr, Parser, choice, custom};
 pub(super) fn declaration<'t>(values: &Values<'t>) -> Rule<'t, Option<ProgramItemKind>> {
     choice((
         implements(values).map(|implements| implements.map(ProgramItemKind::Implements)),
+        machine(values).map(|machine| machine.map(ProgramItemKind::Machine)),
         options(values).map(|settings| Some(ProgramItemKind::Options(settings))),
         scratch(values).map(|scratch| scratch.map(ProgramItemKind::Scratch)),
         channel(values).map(|channel| channel.map(ProgramItemKind::Channel)),

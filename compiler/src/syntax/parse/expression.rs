@@ -13,7 +13,7 @@ use crate::syntax::ast::{
     UnaryOp,
 };
 use crate::syntax::lookahead::{at_binder, begins_surely, holds_statements};
-use crate::syntax::token::{Kind, Token, integer, string};
+use crate::syntax::token::{Kind, Number, Token, number, string};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom, recursive};
 
 /// The rules for values, from which other rules are built.
@@ -272,7 +272,12 @@ fn primary<'t>(values: &Values<'t>) -> Rule<'t, Expr> {
 /// A token that is a value.
 fn literal(token: &Token<'_>) -> Option<ExprKind> {
     if token.kind == Kind::Int {
-        return Some(integer(token.text).map_or(ExprKind::Error, ExprKind::Int));
+        return Some(match number(token.text) {
+            Some(Number::Int(value)) => ExprKind::Int(value),
+            Some(Number::Rate(value)) => ExprKind::Rate(value),
+            Some(Number::Time(value)) => ExprKind::Time(value),
+            None => ExprKind::Error,
+        });
     }
     if token.kind == Kind::Str {
         return Some(ExprKind::Str(string(token.text)));

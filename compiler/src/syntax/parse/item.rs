@@ -12,6 +12,7 @@ use super::prose::prose;
 use super::recover::{expect, inner_word, semicolon};
 use super::report::{other_path, type_first, written};
 use super::statement::{assignment, body, dangling, r#let, lone_else, statement, text, r#type};
+use super::topology::topology;
 use super::{Extra, Input, Note, Reader, Rule, kind_at, look, mark, note, pick, rest, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
@@ -27,7 +28,7 @@ use chumsky::prelude::{EmptyErr, IterParser, Parser, any, choice, custom, recurs
 
 /// The words that can begin an item of a file.
 const ITEM_WORDS: &[Kind] =
-    &[Kind::Use, Kind::Let, Kind::Fn, Kind::Proc, Kind::Collective, Kind::Program];
+    &[Kind::Use, Kind::Let, Kind::Fn, Kind::Proc, Kind::Collective, Kind::Topology, Kind::Program];
 
 /// The words that can begin an item of a program, including statements.
 const PROGRAM_WORDS: &[Kind] = &[
@@ -40,6 +41,7 @@ const PROGRAM_WORDS: &[Kind] = &[
     Kind::Pipeline,
     Kind::Barrier,
     Kind::Collective,
+    Kind::Topology,
     Kind::Options,
     Kind::Scratch,
     Kind::Channel,
@@ -88,6 +90,7 @@ fn item<'t>(values: &Values<'t>) -> Rule<'t, Option<ItemKind>> {
             function(values).map(|item| item.map(ItemKind::Function)),
             procedure(values, body.clone()).map(|item| item.map(ItemKind::Procedure)),
             collective(values, body.clone()).map(|item| item.map(ItemKind::Collective)),
+            topology(values, body.clone()).map(|item| item.map(ItemKind::Topology)),
             program(values, body, stray).map(|item| Some(ItemKind::Program(item))),
         ))
     })
@@ -274,10 +277,11 @@ fn is_type_first(tokens: &[Token<'_>]) -> bool {
 /// Whether a word is a type.
 pub(super) fn is_type(token: &Token<'_>) -> bool {
     matches!(token.kind, Kind::Channel | Kind::Semaphore | Kind::Block)
-        || matches!(token.text, "int" | "rank" | "bool" | "chunk" | "buffer")
+        || matches!(token.text, "int" | "rank" | "bool" | "rate" | "time" | "chunk" | "buffer")
 }
 
-fn parameter<'t>(values: &Values<'t>) -> Rule<'t, Option<Parameter>> {
+/// One parameter of a declaration; none if it has no name.
+pub(super) fn parameter<'t>(values: &Values<'t>) -> Rule<'t, Option<Parameter>> {
     let type_first = look(is_type_first)
         .ignore_then(r#type().map_with(|ty, e| (ty, span(e))))
         .then(required_name("a name for the parameter"))

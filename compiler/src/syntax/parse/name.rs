@@ -52,8 +52,7 @@ pub(super) fn reserved_name<'t>() -> impl Parser<'t, Input<'t>, Name, Extra> + C
         let before = last(input);
         let tokens = rest(input);
         let token = tokens.first().ok_or_else(EmptyErr::default)?;
-        let for_later =
-            matches!(token.kind, Kind::Topology | Kind::Link | Kind::Flow | Kind::Synthesize);
+        let for_later = matches!(token.kind, Kind::Link | Kind::Flow | Kind::Synthesize);
         let is_word = !matches!(token.kind, Kind::Via | Kind::Relaxed | Kind::Else | Kind::As);
         let is_value =
             !kind_at(tokens, 1).is_some_and(Kind::is_name) && !begins_declaration(tokens);

@@ -46,5 +46,12 @@ fn beginning(analysis: &Analysis<'_>, range: Range) -> Option<u32> {
 }
 
 fn takes_attributes(node: &Node<'_>) -> bool {
-    matches!(node, Node::Item(_) | Node::Clause(_) | Node::ProgramItem(_) | Node::Stmt(_))
+    matches!(
+        node,
+        Node::Item(_)
+            | Node::Clause(_)
+            | Node::TopologyItem(_)
+            | Node::ProgramItem(_)
+            | Node::Stmt(_)
+    )
 }

@@ -40,6 +40,7 @@ fn item(
         Wanted::Function => called(&import.name, CompletionItemKind::FUNCTION),
         Wanted::Procedure => procedure(&import.name),
         Wanted::Collective => called(&import.name, CompletionItemKind::INTERFACE),
+        Wanted::Topology => called(&import.name, CompletionItemKind::STRUCT),
     };
     let edits = edits(head, FileId(0), std::slice::from_ref(&import))
         .into_iter()

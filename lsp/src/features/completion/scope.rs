@@ -402,6 +402,7 @@ fn parameters(file: &ast::File) -> BTreeSet<String> {
         ast::ItemKind::Function(row) => names_of(&row.parameters),
         ast::ItemKind::Procedure(row) => names_of(&row.parameters),
         ast::ItemKind::Collective(row) => names_of(&row.parameters),
+        ast::ItemKind::Topology(row) => names_of(&row.parameters),
         ast::ItemKind::Program(row) => names_of(&row.parameters),
         ast::ItemKind::Use(_) | ast::ItemKind::Let(_) => Vec::new(),
     };

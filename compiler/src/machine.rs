@@ -1,0 +1,264 @@
+//! Machines: what a topology declares for concrete arguments.
+//!
+//! In: ranks, switches and links, each with its place in a text. Out: a graph (`synth::graph`), and answers about paths
+//! in it. Ranks come before switches among its vertices, as in the graph.
+
+use crate::source::Span;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use synth::graph::{DirectedEdge, SwitchAbilities, Topology, Vertex};
+
+/// A machine.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Its name with its arguments, as a report shows it: `dgx_h100(boxes = 2)`.
+    pub name: String,
+    /// Where it is declared.
+    pub declared: Span,
+    /// Its ranks, switches and edges.
+    pub graph: Topology,
+    /// The node of each rank; none if the topology has no `ranks_per_node`.
+    pub nodes: Option<Vec<u32>>,
+    /// The names of its switches, in order: `nvlink[0]`.
+    pub switches: Vec<String>,
+    /// Where its edges are declared: the first link or port for each pair of vertices.
+    pub places: BTreeMap<EdgeEnds, Span>,
+    /// For each rank those that it reaches without passing a rank, over edges that memory channels can use.
+    in_memory: OnceLock<Vec<Vec<u32>>>,
+}
+
+/// The vertices that an edge joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EdgeEnds {
+    /// Where it begins.
+    pub from: Vertex,
+    /// Where it ends.
+    pub to: Vertex,
+}
+
+/// The way from a rank to another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The vertices, both ends included.
+    pub vertices: Vec<Vertex>,
+    /// The rate of its slowest edge, in the unit of the topology.
+    pub rate: synth::rational::Rational,
+    /// The sum of the latencies of its edges, in nanoseconds.
+    pub latency_ns: u64,
+}
+
+/// The parts of which a machine is made.
+#[derive(Debug)]
+pub struct MachineParts {
+    /// See [`Machine::name`].
+    pub name: String,
+    /// See [`Machine::declared`].
+    pub declared: Span,
+    /// See [`Machine::graph`].
+    pub graph: Topology,
+    /// See [`Machine::nodes`].
+    pub nodes: Option<Vec<u32>>,
+    /// See [`Machine::switches`].
+    pub switches: Vec<String>,
+    /// See [`Machine::places`].
+    pub places: BTreeMap<EdgeEnds, Span>,
+}
+
+impl Machine {
+    /// The machine that has these parts.
+    #[must_use]
+    pub fn new(parts: MachineParts) -> Machine {
+        let MachineParts { name, declared, graph, nodes, switches, places } = parts;
+        Machine { name, declared, graph, nodes, switches, places, in_memory: OnceLock::new() }
+    }
+
+    /// What a vertex is called in reports: `rank 3`, `nvlink[0]`.
+    #[must_use]
+    pub fn name_vertex(&self, vertex: Vertex) -> String {
+        match self.graph.is_rank(vertex) {
+            true => format!("rank {vertex}"),
+            false => {
+                let index = vertex.0 as usize - self.graph.count_ranks() as usize;
+                self.switches.get(index).cloned().unwrap_or_default()
+            }
+        }
+    }
+
+    /// Whether a memory channel can lead from one rank to another: a path joins them whose edges are all for memory,
+    /// and which passes switches only.
+    #[must_use]
+    pub fn joins_in_memory(&self, from: Vertex, to: Vertex) -> bool {
+        let reached = self.in_memory.get_or_init(|| self.collect_in_memory());
+        reached.get(from.0 as usize).is_some_and(|to_ranks| to_ranks.binary_search(&to.0).is_ok())
+    }
+
+    /// The path with the fewest edges, and among these the first one, that a memory channel uses.
+    #[must_use]
+    pub fn find_memory_path(&self, from: Vertex, to: Vertex) -> Option<Path> {
+        let usable = |edge: &DirectedEdge| {
+            edge.abilities.memory && (!self.graph.is_rank(edge.from) || edge.from == from)
+        };
+        self.find_path(from, to, usable)
+    }
+
+    /// The path with the fewest edges that a port channel uses: one that passes no other rank, if there is one.
+    #[must_use]
+    pub fn find_port_path(&self, from: Vertex, to: Vertex) -> Option<Path> {
+        let direct = |edge: &DirectedEdge| !self.graph.is_rank(edge.from) || edge.from == from;
+        self.find_path(from, to, direct).or_else(|| self.find_path(from, to, |_| true))
+    }
+
+    /// The first switch that all these ranks have a port of, both ways, for memory, and that has these abilities.
+    #[must_use]
+    pub fn find_common_switch(&self, ranks: &[Vertex], needed: SwitchAbilities) -> Option<Vertex> {
+        let first = self.graph.count_ranks();
+        let can = |abilities: &SwitchAbilities| {
+            (abilities.multicast || !needed.multicast) && (abilities.reduce || !needed.reduce)
+        };
+        let able = self.graph.switches().iter().enumerate().filter(|(_, abilities)| can(abilities));
+        able.map(|(index, _)| Vertex(first + index as u32)).find(|switch| {
+            ranks.iter().all(|rank| {
+                self.has_memory_edge(*rank, *switch) && self.has_memory_edge(*switch, *rank)
+            })
+        })
+    }
+
+    /// The place of an edge between two vertices, in either direction.
+    #[must_use]
+    pub fn find_place(&self, one: Vertex, other: Vertex) -> Option<Span> {
+        let ends = [EdgeEnds { from: one, to: other }, EdgeEnds { from: other, to: one }];
+        ends.iter().find_map(|ends| self.places.get(ends)).copied()
+    }
+
+    /// Two ranks, the second of which cannot be reached from the first one.
+    #[must_use]
+    pub fn find_unreachable(&self) -> Option<EdgeEnds> {
+        let start = Vertex(0);
+        let forward = self.collect_reached(start, |edge| EdgeEnds { from: edge.from, to: edge.to });
+        let backward =
+            self.collect_reached(start, |edge| EdgeEnds { from: edge.to, to: edge.from });
+        let lacks = |reached: &[bool]| {
+            self.graph.ranks().find(|rank| !reached.get(rank.0 as usize).copied().unwrap_or(false))
+        };
+        lacks(&forward)
+            .map(|to| EdgeEnds { from: start, to })
+            .or_else(|| lacks(&backward).map(|from| EdgeEnds { from, to: start }))
+    }
+
+    /// The group of ranks that memory joins, directly or through other ranks, that each rank is in: the number of its
+    /// first rank.
+    #[must_use]
+    pub fn find_domains(&self) -> Vec<u32> {
+        let vertices = self.graph.count_vertices();
+        let mut domains: Vec<u32> = (0..vertices as u32).collect();
+        // The first vertex of a group is a rank if it has one: ranks come before switches.
+        fn find_root(domains: &[u32], mut vertex: u32) -> u32 {
+            while let Some(next) =
+                domains.get(vertex as usize).copied().filter(|next| *next != vertex)
+            {
+                vertex = next;
+            }
+            vertex
+        }
+        for edge in self.graph.edges().iter().filter(|edge| edge.abilities.memory) {
+            let [one, other] = [edge.from.0, edge.to.0].map(|end| find_root(&domains, end));
+            let (low, high) = (one.min(other), one.max(other));
+            if let Some(slot) = domains.get_mut(high as usize) {
+                *slot = low;
+            }
+        }
+        (0..self.graph.count_ranks()).map(|rank| find_root(&domains, rank)).collect()
+    }
+
+    fn has_memory_edge(&self, from: Vertex, to: Vertex) -> bool {
+        let mut edges = self.edges_from(from).iter();
+        edges.any(|edge| edge.to == to && edge.abilities.memory)
+    }
+
+    /// The edges that begin at a vertex.
+    fn edges_from(&self, from: Vertex) -> &[DirectedEdge] {
+        let edges = self.graph.edges();
+        let begin = edges.partition_point(|edge| edge.from < from);
+        let end = edges.partition_point(|edge| edge.from <= from);
+        edges.get(begin..end).unwrap_or_default()
+    }
+
+    fn collect_in_memory(&self) -> Vec<Vec<u32>> {
+        let vertices = self.graph.count_vertices();
+        let mut all = Vec::new();
+        for rank in self.graph.ranks() {
+            let mut seen = vec![false; vertices];
+            let (mut open, mut reached) = (vec![rank], Vec::new());
+            while let Some(vertex) = open.pop() {
+                for edge in self.edges_from(vertex).iter().filter(|edge| edge.abilities.memory) {
+                    let Some(seen) = seen.get_mut(edge.to.0 as usize) else { continue };
+                    if std::mem::replace(seen, true) || edge.to == rank {
+                        continue;
+                    }
+                    match self.graph.is_rank(edge.to) {
+                        true => reached.push(edge.to.0),
+                        false => open.push(edge.to),
+                    }
+                }
+            }
+            reached.sort_unstable();
+            all.push(reached);
+        }
+        all
+    }
+
+    fn collect_reached(
+        &self,
+        start: Vertex,
+        turn: impl Fn(&DirectedEdge) -> EdgeEnds,
+    ) -> Vec<bool> {
+        let mut next: BTreeMap<Vertex, Vec<Vertex>> = BTreeMap::new();
+        for ends in self.graph.edges().iter().map(turn) {
+            next.entry(ends.from).or_default().push(ends.to);
+        }
+        let mut reached = vec![false; self.graph.count_vertices()];
+        let mut open = vec![start];
+        while let Some(vertex) = open.pop() {
+            let Some(seen) = reached.get_mut(vertex.0 as usize) else { continue };
+            if !std::mem::replace(seen, true) {
+                open.extend(next.get(&vertex).into_iter().flatten());
+            }
+        }
+        reached
+    }
+
+    /// Breadth first, over the edges that can be used.
+    fn find_path(
+        &self,
+        from: Vertex,
+        to: Vertex,
+        usable: impl Fn(&DirectedEdge) -> bool,
+    ) -> Option<Path> {
+        let mut before: Vec<Option<DirectedEdge>> = vec![None; self.graph.count_vertices()];
+        let mut open = std::collections::VecDeque::from([from]);
+        while let Some(vertex) = open.pop_front() {
+            if vertex == to {
+                break;
+            }
+            for edge in self.edges_from(vertex).iter().filter(|edge| usable(edge)) {
+                let slot = before.get_mut(edge.to.0 as usize).filter(|slot| slot.is_none());
+                if let Some(slot) = slot.filter(|_| edge.to != from) {
+                    *slot = Some(*edge);
+                    open.push_back(edge.to);
+                }
+            }
+        }
+        let mut edges = Vec::new();
+        let mut at = to;
+        while at != from {
+            let edge = before.get(at.0 as usize).copied().flatten()?;
+            at = edge.from;
+            edges.push(edge);
+        }
+        let mut vertices = vec![from];
+        vertices.extend(edges.iter().rev().map(|edge| edge.to));
+        let rate = edges.iter().map(|edge| edge.rate.amount).min()?;
+        let latency_ns = edges.iter().map(|edge| edge.latency_ns).sum();
+        Some(Path { vertices, rate, latency_ns })
+    }
+}
