@@ -6,6 +6,7 @@ mod budget;
 pub mod collective;
 pub mod cut;
 mod cutting;
+pub mod flows;
 pub mod layered;
 mod paths;
 mod quotient;

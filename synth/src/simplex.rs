@@ -84,6 +84,13 @@ struct Equation {
     factors: DenseMap<Column, f64>,
 }
 
+/// A column that can repair a row: what that costs per unit, and its factor in the row.
+struct CheapColumn {
+    column: Column,
+    ratio: f64,
+    factor: f64,
+}
+
 /// Where a variable stands.
 #[derive(Clone, Copy, Debug)]
 enum Standing {
@@ -173,15 +180,35 @@ impl LinearProgram {
     /// Changes the solution to the best one that satisfies all rows, as long as all pivots of this program together
     /// change at most so many numbers.
     pub(crate) fn optimize(&mut self, max_work: usize) -> LinearOutcome {
-        while let Some(row) = self.find_most_violated() {
-            let Some(column) = self.find_cheapest(row) else { return LinearOutcome::Infeasible };
+        let mut best = self.objective;
+        let mut stalled = 0;
+        loop {
+            // As long as the objective grows there is no circle. Where it does not, Bland's rule ("New finite pivoting
+            // rules for the simplex method", 1977) has an end, which the other one need not have.
+            let is_stalled = stalled > self.rows.len() + self.columns.len();
+            let row =
+                if is_stalled { self.find_first_violated() } else { self.find_most_violated() };
+            let Some(row) = row else { return LinearOutcome::Optimal };
+            let column = self.find_cheapest(row, is_stalled);
+            let Some(column) = column else { return LinearOutcome::Infeasible };
             self.work += self.rows.len() * self.columns.len();
             if self.work > max_work {
                 return LinearOutcome::OutOfWork;
             }
             self.pivot(row, column);
+            stalled += 1;
+            if self.objective > best + TOLERANCE {
+                best = self.objective;
+                stalled = 0;
+            }
         }
-        LinearOutcome::Optimal
+    }
+
+    /// Of the variables that are below zero the first one.
+    fn find_first_violated(&self) -> Option<BasicRow> {
+        let rows = (0..).map(BasicRow).zip(self.rows.as_slice());
+        let violated = rows.filter(|(_, equation)| equation.constant < -TOLERANCE);
+        violated.min_by_key(|(_, equation)| equation.variable).map(|(row, _)| row)
     }
 
     /// The variable that is most below zero; of several the first.
@@ -198,23 +225,30 @@ impl LinearProgram {
     }
 
     /// The column that repairs a row at the least cost per unit, so that no cost becomes negative. Of several the one
-    /// with the largest factor, for the sake of precision.
-    fn find_cheapest(&self, row: BasicRow) -> Option<Column> {
+    /// with the largest factor, for the sake of precision; or that of the first variable.
+    fn find_cheapest(&self, row: BasicRow, takes_first: bool) -> Option<Column> {
         let factors = self.rows[row].factors.as_slice();
-        let mut best: Option<(Column, f64, f64)> = None;
+        let mut best: Option<CheapColumn> = None;
         for (index, (&factor, &cost)) in (0..).zip(factors.iter().zip(self.costs.as_slice())) {
             if factor <= TOLERANCE {
                 continue;
             }
-            let ratio = cost.max(0.0) / factor;
-            let is_better = best.is_none_or(|(_, least, largest)| {
-                ratio < least - TOLERANCE || (ratio < least + TOLERANCE && factor > largest)
+            let column = Column(index);
+            let found = CheapColumn { column, ratio: cost.max(0.0) / factor, factor };
+            let is_better = best.as_ref().is_none_or(|best| {
+                let is_preferred = if takes_first {
+                    self.columns[column] < self.columns[best.column]
+                } else {
+                    factor > best.factor
+                };
+                found.ratio < best.ratio - TOLERANCE
+                    || (found.ratio < best.ratio + TOLERANCE && is_preferred)
             });
             if is_better {
-                best = Some((Column(index), ratio, factor));
+                best = Some(found);
             }
         }
-        best.map(|(column, ..)| column)
+        best.map(|best| best.column)
     }
 
     /// Exchanges the variable of a row with that of a column.

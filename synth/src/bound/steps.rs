@@ -5,10 +5,10 @@
 
 use super::{BoundError, check_rank_count, check_root, reverse_error};
 use crate::automorphism::{Symmetry, find_symmetry};
-use crate::collective::CollectiveKind;
+use crate::collective::{CollectiveKind, DemandList};
 use crate::dense::DenseMap;
 use crate::graph::{Topology, Vertex};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A bound on the number of steps, and the pair of ranks that shows it. For collectives that run backwards (see
 /// [`CollectiveKind::reverse`]) the pair and the distances are those of the reversed topology.
@@ -66,6 +66,44 @@ pub fn bound_steps_under(
     for from in origins {
         let distances = measure_distances(topology, &neighbors, from);
         for to in topology.ranks().filter(|to| kind.has_demand(from, *to)) {
+            let steps = distances[to];
+            if steps == UNREACHED {
+                return Err(BoundError::Unreachable { from, to });
+            }
+            if best.as_ref().is_none_or(|best| best.steps < steps) {
+                best = Some(StepBound { steps, from, to, distances: close_distances(&distances) });
+            }
+        }
+    }
+    best.ok_or(BoundError::SingleRank)
+}
+
+/// The least number of steps of demands: the greatest distance of a receiver from an origin whose value, or
+/// contribution, it gets. The witness is about the topology itself.
+///
+/// # Errors
+/// [`BoundError::Unreachable`], [`BoundError::RootOutOfRange`] for a rank that does not exist, and
+/// [`BoundError::SingleRank`] if nothing has to move.
+pub fn bound_demand_steps(
+    topology: &Topology,
+    demands: &DemandList,
+) -> Result<StepBound, BoundError> {
+    let mut receivers: BTreeMap<Vertex, BTreeSet<Vertex>> = BTreeMap::new();
+    for demand in demands.as_slice() {
+        let ends = demand.origins.iter().chain(&demand.receivers);
+        if let Some(root) = ends.copied().find(|rank| !topology.is_rank(*rank)) {
+            return Err(BoundError::RootOutOfRange { root });
+        }
+        for &origin in &demand.origins {
+            let others = demand.receivers.iter().filter(|receiver| **receiver != origin);
+            receivers.entry(origin).or_default().extend(others);
+        }
+    }
+    let neighbors = topology.collect_neighbors();
+    let mut best: Option<StepBound> = None;
+    for (from, receivers) in receivers {
+        let distances = measure_distances(topology, &neighbors, from);
+        for to in receivers {
             let steps = distances[to];
             if steps == UNREACHED {
                 return Err(BoundError::Unreachable { from, to });

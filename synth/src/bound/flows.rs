@@ -1,0 +1,159 @@
+//! The bandwidth bound of any collective, as a linear program over flows.
+//!
+//! What the demands ask for are flows: of each value that is copied, one unit from its origin to each receiver; of each
+//! sum, one unit from each origin, whose contribution it has, to each receiver. A value is one of a *group* if it is of
+//! the same demand, or of demands that add up the same contributions. Let `x(g, e)` be how many values of a group an
+//! edge carries, of `count(g)` that there are. Then all flows of a value pass within `x(g, ..)`, and
+//! `sum over g of count(g) * x(g, e) <= rate(e) * T`. The least `T` is the bound.
+//!
+//! It holds for every schedule, as what is sent of a value serves all its flows. For copies, for what has one receiver
+//! each, and for sums with one receiver each it is the least time of all schedules, in the limit of many steps. Sums
+//! with several receivers, and sums that have contributions in common, may need more.
+//!
+//! With a number of steps the network is the time-expanded one (see [`super::layered`]), with an `x` and a `T` for each
+//! step. With a number of hops it is the same network, of which each layer is a hop, with an `x` for each hop and one
+//! `T` for all: what is sent of a value has taken some hops from its origin, or takes some more to its receiver.
+//!
+//! That a flow passes means that every cut has enough: these are rows, which are added one after another. Their prices
+//! in the dual solution are lengths `l(p, e)` for each pair `p` of an origin and a receiver of a group, with
+//! `sum over the pairs of g of l(p, e) <= count(g) * y(e)`. Values of one origin and one receiver can have `count * y` as
+//! their lengths. For any such lengths the following is a bound, by weak duality, and it is what is returned, computed
+//! exactly from lengths that are integers (for steps: with the largest sum over `e` of all steps):
+//!
+//! ```text
+//! sum over p of the distance between the two under l(p, ..)
+//! -----------------------------------------------------------------------
+//! sum over e of rate(e) * y(e)
+//! ```
+
+mod groups;
+mod measure;
+mod network;
+mod search;
+
+use super::budget::ProgramBudget;
+use super::steps::bound_demand_steps;
+use super::{BoundError, Completeness};
+use crate::collective::DemandList;
+use crate::graph::{EdgeIndex, Topology, Vertex};
+use crate::rational::Rational;
+use groups::collect_groups;
+use network::LayeredNetwork;
+use search::FlowSearch;
+
+/// How the network of a program is layered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layering {
+    /// There is one layer: any number of steps.
+    Unlimited,
+    /// So many steps, each with a time of its own.
+    Steps(u32),
+    /// So many hops for each value, in any number of steps.
+    Hops(u32),
+}
+
+/// A bound on the time of a collective, and the lengths that show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowBound {
+    /// The bound, in rounds, or in seconds per byte of a chunk.
+    pub value: Rational,
+    /// What limits there are on steps or hops.
+    pub layering: Layering,
+    /// The lengths of edges that all values share, those that are not zero, sorted.
+    pub shared: Vec<SharedLength>,
+    /// The lengths for what goes from one rank to another, those that are not zero, sorted. Values of one origin and
+    /// one receiver have none: theirs are the shared ones.
+    pub lengths: Vec<PairLength>,
+    /// Whether it is the optimum of the program.
+    pub completeness: Completeness,
+}
+
+/// The length of an edge for all values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SharedLength {
+    /// The step, from 1; 1 if there is no limit on steps.
+    pub step: u32,
+    /// The edge of the topology.
+    pub edge: EdgeIndex,
+    /// The length.
+    pub length: u64,
+}
+
+/// The length of an edge for what goes from one rank to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PairLength {
+    /// The index of the demand, in the order of [`DemandList::as_slice`]; of several that add up the same
+    /// contributions, that of the first.
+    pub demand: u32,
+    /// The rank that has it.
+    pub origin: Vertex,
+    /// The rank that gets it, or the sum of which it is a part.
+    pub receiver: Vertex,
+    /// The step or hop, from 1; 1 if there is no limit on either.
+    pub layer: u32,
+    /// The edge of the topology.
+    pub edge: EdgeIndex,
+    /// The length.
+    pub length: u64,
+}
+
+/// The bound of demands.
+///
+/// # Errors
+/// [`BoundError::TooFewSteps`] if they take more steps or hops than the layering has, [`BoundError::TooLarge`],
+/// [`BoundError::Arithmetic`], and those of [`bound_demand_steps`].
+pub fn bound_flows(
+    topology: &Topology,
+    demands: &DemandList,
+    layering: Layering,
+    budget: &ProgramBudget,
+) -> Result<FlowBound, BoundError> {
+    let layers = layering.count_layers();
+    let least = bound_demand_steps(topology, demands)?.steps;
+    if layering != Layering::Unlimited && least > layers {
+        return Err(BoundError::TooFewSteps { least });
+    }
+    let edges = topology.edges().len().saturating_mul(layers as usize);
+    let groups = collect_groups(demands);
+    let pairs: usize = groups.iter().map(|group| group.count_pairs()).sum();
+    let is_small = edges.saturating_mul(pairs) <= budget.layered_lengths
+        && edges.saturating_mul(groups.len()) <= budget.layered_variables;
+    if !is_small {
+        return Err(BoundError::TooLarge);
+    }
+    let network = LayeredNetwork::new(topology, layering);
+    let mut search = FlowSearch::new(topology, network, &groups, layering);
+    let mut program = search.build_program();
+    let completeness = program.optimize(&mut search, budget);
+    let prices = search.spread_prices(&program.round_prices());
+    let value = measure::measure_value(topology, demands, layering, &prices)?;
+    let solution = search.find_solution(program.objective());
+    let completeness = completeness.after_rounding(value, solution);
+    let measure::Lengths { shared, pairs: lengths } = prices;
+    Ok(FlowBound { value, layering, shared, lengths, completeness })
+}
+
+impl Layering {
+    fn count_layers(self) -> u32 {
+        match self {
+            Layering::Unlimited => 1,
+            Layering::Steps(layers) | Layering::Hops(layers) => layers,
+        }
+    }
+
+    /// How many steps there are with a time of their own.
+    fn count_times(self) -> u32 {
+        match self {
+            Layering::Unlimited | Layering::Hops(_) => 1,
+            Layering::Steps(steps) => steps,
+        }
+    }
+
+    /// Which of the times a layer is in, from 0.
+    fn find_time_index(self, layer: u32) -> u32 {
+        match self {
+            Layering::Unlimited | Layering::Hops(_) => 0,
+            Layering::Steps(_) => layer - 1,
+        }
+    }
+}
