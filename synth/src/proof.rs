@@ -10,23 +10,36 @@
 //! ...
 //! cut allgather 1 2 : 0 2             collective, rank outside, value, the vertices on the side
 //! steps broadcast(0) 0 1 1 : 0 1 0    collective, from, to, steps, the distance of each vertex
-//! lp alltoall 2 : 1 1 1 1             collective, value, the length of each edge
-//! layered allgather 1 1 : 0 1 1 0 1   collective, steps, value, then origin, destination, step, edge, length, ..
-//! end 4
+//! lp alltoall 2 : 0 1 1 0             collective, value, potentials
+//! lp allreduce 1/2 : 0 0 0 0 0 ...    collective, value, potentials
+//! layered allgather 1 1 : 0 0 0 0 ... collective, steps, value, potentials
+//! end 5
 //! ```
 //!
 //! Certificates of `reduce_scatter`, `reduce` and `gather` are those of `allgather`, `broadcast` and `scatter` on the
 //! topology with every edge turned round, whose edges are sorted by their ends again.
 //!
 //! * `cut`: what the collective moves from the ranks on the side to those outside must pass the edges that leave it.
-//! * `steps`: the distances start at 0 and grow along each edge by at most its length, which is 1 if it ends at a
-//!   rank and 0 if it ends at a switch. So no path is shorter.
-//! * `lp`: a chunk that goes from one rank to another one uses at least the shortest path under the lengths; an edge
-//!   can carry its rate in each round. So the sum of all shortest paths, divided by the sum of length times rate, is
-//!   a bound, whatever the lengths are.
-//! * `layered`: the same in a network that has each step, with lengths for each pair of ranks; those that are not named
-//!   are 0. What goes from one origin to several ranks can share an edge, so that the lengths of an origin count
-//!   together, and only those of the origin for which they are most. See [`crate::bound::layered`].
+//! * `steps`: the distances grow along each edge by at most its length, which is 1 if it ends at a rank and 0 if it
+//!   ends at a switch. So no path is shorter.
+//!
+//! The others are solutions of dual linear programs: *potentials*, integers of any sign, one for each vertex in order.
+//! A flow of one unit from a vertex to another one uses each edge by some amount; the sum of all amounts times by how
+//! much the potential rises along the edge is at least the difference of the potentials at the flow's ends. So
+//! the sum of these differences is *needed*, and an edge *offers* its rate times how much it can be used at most in
+//! a round. Needed divided by offered is a bound, whatever the potentials are.
+//!
+//! * `lp alltoall`: potentials for each origin. A flow leads from it to each other rank, and each edge is used by one
+//!   origin: by the one for which the potential rises most.
+//! * `layered allgather`: potentials for each origin, each destination, and each time from 0 to the number of steps. An
+//!   edge leads from its tail before a step to its head after it, but from a switch in the step itself; waiting at a
+//!   rank uses nothing, and the potential may not rise there. What goes from one origin to several ranks can share an
+//!   edge, so that the rises of an origin count together, and only those of the origin for which they are most. The
+//!   step that offers most counts. See [`crate::bound::layered`].
+//! * `lp allreduce`: potentials of the switches that cannot `multicast`, through which as much of the copies goes in as
+//!   out, and of those that cannot `reduce`, for the sums; zero for all other vertices. Then potentials for the
+//!   copies to each rank, and for the sums from each rank. What is needed is that of the best root. An edge is used
+//!   by copies or by sums: by those for which the sum of all rises is most. See [`crate::bound::allreduce`].
 
 mod check;
 pub mod read;
@@ -44,9 +57,12 @@ pub const MAX_PROOF_LINES: usize = 1 << 19;
 /// [`ProofFlaw::TooLong`].
 pub const MAX_CERTIFICATES: usize = 1 << 10;
 
-/// How many edges the search for paths of a `layered` certificate may pass in all, which takes some seconds: pairs of
-/// ranks, times steps, times edges. More is [`ProofFlaw::TooLong`].
-pub const MAX_PATH_WORK: u64 = 1 << 28;
+/// How many edges the certificates of a file may look at in all, which takes about a second: each potential at each of
+/// its vertices' edges. More is [`ProofFlaw::TooLong`].
+pub const MAX_EDGE_WORK: u64 = 1 << 28;
+
+/// How many bytes of a proof file are read, which takes about a second. More are [`ProofFlaw::TooLong`].
+pub const MAX_PROOF_BYTES: usize = 1 << 25;
 
 /// What a proof file proves.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+use synth::bound::allreduce::bound_allreduce;
 use synth::bound::alltoall::bound_alltoall;
 use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
 use synth::bound::layered::{bound_allgather_in_steps, bound_reduce_scatter_in_steps};
@@ -41,6 +42,7 @@ fn collect_certificates(topology: &Topology) -> Vec<Certificate> {
         certificates.push(Certificate::Steps { collective, bound });
     }
     certificates.push(Certificate::Lengths { bound: bound_alltoall(topology).unwrap() });
+    certificates.push(Certificate::AllReduce { bound: bound_allreduce(topology).unwrap() });
     certificates
 }
 
@@ -59,6 +61,11 @@ fn expect_claims(certificates: &[Certificate]) -> Vec<ProvedClaim> {
         },
         Certificate::Lengths { bound } => ProvedClaim {
             collective: "alltoall".to_owned(),
+            quantity: ProvedQuantity::TimePerChunk,
+            value: bound.value,
+        },
+        Certificate::AllReduce { bound } => ProvedClaim {
+            collective: "allreduce".to_owned(),
             quantity: ProvedQuantity::TimePerChunk,
             value: bound.value,
         },
@@ -168,9 +175,15 @@ cut broadcast(0) 2 1/2 : 0 1
 cut alltoall 2 2/1 : 0 1
 steps allgather 0 2 2 : 0 1 2 1
 steps gather(1) 1 3 2 : 1 0 1 2
-lp alltoall 2 : 1 1 1 1 1 1 1 1
-layered allgather 2 3/2 : 0 3 1 1 1 0 3 2 1 1 2 3 1 5 1 2 3 2 5 1 1 3 2 1 1 1 3 2 5 1
-end 7
+lp alltoall 2 : 0 1 2 1 1 0 1 2 2 1 0 1 1 2 1 0
+layered allgather 2 3/2 : \
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1 1 0 0 1 1 0 0 0 1 \
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 1 1 0 0 0 1 0 0 0 1 \
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1 0 1 1 0 0 1 0 0 0 1 \
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+lp allreduce 3/4 : 0 0 0 0 0 0 0 0 0 -1 -1 -1 -1 0 -1 -1 -1 -1 0 -1 -1 -1 -1 0 \
+0 1 1 1 1 0 1 1 1 1 0 1 1 1 1 0
+end 8
 ";
 
 #[test]
@@ -193,6 +206,8 @@ fn proofs_can_be_written_by_hand() {
             "alltoall TimePerChunk 2",
             // The edges into rank 3, in those steps in which a chunk can pass them.
             "allgather TimePerChunkInSteps(2) 3/2",
+            // Each buffer must enter each rank, and each sum leave it.
+            "allreduce TimePerChunk 3/4",
         ]
     );
 }
@@ -255,9 +270,9 @@ fn broken_steps_are_refused() {
         wrong("2 2 : 0 1 2 1", "2 2 : 0 1 1 1", ProofFlaw::WrongValue),
         wrong("2 2 : 0 1 2 1", "2 5/2 : 0 1 2 1", ProofFlaw::WrongValue),
         // Not as many distances as vertices.
-        wrong(": 0 1 2 1", ": 0 1 2", ProofFlaw::Malformed),
-        wrong(": 0 1 2 1", ": 0 1 2 1 1", ProofFlaw::Malformed),
-        wrong(": 0 1 2 1", ": 0 1 2 -1", ProofFlaw::Malformed),
+        wrong(": 0 1 2 1\n", ": 0 1 2\n", ProofFlaw::Malformed),
+        wrong(": 0 1 2 1\n", ": 0 1 2 1 1\n", ProofFlaw::Malformed),
+        wrong(": 0 1 2 1", ": 0 1 2 -1", ProofFlaw::WrongValue),
         // Ranks that are not there or need nothing from each other.
         wrong("allgather 0 2 2", "allgather 0 4 2", ProofFlaw::WrongVertex),
         wrong("allgather 0 2 2", "allgather 0 0 0", ProofFlaw::WrongVertex),
@@ -275,21 +290,24 @@ const NOTHING_OFFERED: ProofFlaw = ProofFlaw::Arithmetic(ArithmeticError::Divisi
 fn broken_layers_are_refused() {
     let wrong = |old, new, flaw| Break { old, new, line: 18, flaw };
     let breaks = [
-        // Other steps than the lengths are for, and another value.
-        wrong("allgather 2 3/2", "allgather 3 3/2", ProofFlaw::WrongValue),
+        // Other steps than the potentials are for, and another value.
+        wrong("allgather 2 3/2", "allgather 3 3/2", ProofFlaw::Malformed),
         wrong("allgather 2 3/2", "allgather 1 3/2", ProofFlaw::Malformed),
+        wrong(
+            "allgather 2 3/2 : 0",
+            "allgather 18446744073709551615 3/2 : 0",
+            ProofFlaw::Malformed,
+        ),
         wrong("allgather 2 3/2", "allgather 2 1501/1000", ProofFlaw::WrongValue),
-        wrong("2 3/2 : 0 3 1 1 1", "18446744073709551615 3/2 : 0 3 1 1 1", ProofFlaw::TooLong),
-        // One length that is larger or missing, and a pair to which two of them belong.
-        wrong("0 3 1 1 1", "0 3 1 1 2", ProofFlaw::WrongValue),
-        wrong("0 3 1 1 1 ", "", ProofFlaw::WrongValue),
-        wrong("1 3 2 5 1", "1 2 2 5 1", ProofFlaw::WrongValue),
-        wrong("0 3 2 1 1", "0 3 1 1 1", ProofFlaw::Malformed),
-        // No such edge, step or rank.
-        wrong("0 3 1 1 1", "0 3 1 8 1", ProofFlaw::WrongVertex),
-        wrong("0 3 1 1 1", "0 3 0 1 1", ProofFlaw::Malformed),
-        wrong("0 3 1 1 1", "0 4 1 1 1", ProofFlaw::WrongVertex),
-        wrong("0 3 1 1 1", "0 3 1 1", ProofFlaw::Malformed),
+        // What one pair needs is doubled, what it needs at the begin or at the end is changed.
+        wrong("0 1 1 1 0 0 1 1 0 0 0 1", "0 2 2 2 0 0 2 2 0 0 0 2", ProofFlaw::WrongValue),
+        wrong("0 1 1 1 0 0 1 1 0 0 0 1", "1 1 1 1 0 0 1 1 0 0 0 1", ProofFlaw::WrongValue),
+        wrong("0 1 1 1 0 0 1 1 0 0 0 1", "0 1 1 1 0 0 1 1 0 0 0 0", ProofFlaw::WrongValue),
+        // Waiting at rank 3 takes nothing away.
+        wrong("1 0 1 1 0 0 0 1 0 0 0 1", "1 0 1 1 0 0 0 0 0 0 0 1", ProofFlaw::WrongValue),
+        // A number is missing, or is none.
+        wrong("1 0 1 1 0 0 0 1 0 0 0 1", "1 0 1 1 0 0 0 1 0 0 0", ProofFlaw::Malformed),
+        wrong("1 0 1 1 0 0 0 1 0 0 0 1", "1 0 1 1 0 0 0 1 0 0 0 1/1", ProofFlaw::Malformed),
         wrong("layered allgather", "layered alltoall", ProofFlaw::Malformed),
         wrong("layered allgather", "layered broadcast(0)", ProofFlaw::Malformed),
     ];
@@ -301,7 +319,8 @@ fn nothing_waits_in_switches() {
     // Into the switch for nothing in step 1, and out of it for nothing in step 2: that is no path.
     let file = "ccl-proof 1\nrates relative\nranks 2\nswitch\n\
         edge 0 2 1 0 port\nedge 1 2 1 0 port\nedge 2 0 1 0 port\nedge 2 1 1 0 port\n\
-        layered allgather 2 1 : 0 1 1 3 1 0 1 2 0 1\nend 1\n";
+        layered allgather 2 1 : 0 0 0 0 0 0 0 0 0 0 1 0 0 1 0 0 1 1 \
+        0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\nend 1\n";
     let proof = check_proof(file).unwrap();
     let quantity = ProvedQuantity::TimePerChunkInSteps(2);
     let collective = "allgather".to_owned();
@@ -309,25 +328,92 @@ fn nothing_waits_in_switches() {
 }
 
 #[test]
-fn broken_lengths_are_refused() {
+fn broken_distances_are_refused() {
     let wrong = |old, new, flaw| Break { old, new, line: 17, flaw };
     let breaks = [
         wrong("lp alltoall 2", "lp alltoall 2001/1000", ProofFlaw::WrongValue),
-        // One length that is larger or negative.
+        // One distance that is larger or smaller by one, or by a thousandth.
+        wrong(": 0 1 2 1 1 0 1 2 2", ": 0 1 3 1 1 0 1 2 2", ProofFlaw::WrongValue),
+        wrong(": 0 1 2 1 1 0 1 2 2", ": 0 1 1 1 1 0 1 2 2", ProofFlaw::WrongValue),
         wrong(
-            ": 1 1 1 1 1 1 1 1",
-            ": 1000 1001 1000 1000 1000 1000 1000 1000",
+            ": 0 1 2 1 1 0 1 2 2 1 0 1 1 2 1 0",
+            ": 0 1001 2000 1000 1000 0 1000 2000 2000 1000 0 1000 1000 2000 1000 0",
             ProofFlaw::WrongValue,
         ),
-        wrong(": 1 1 1 1 1", ": 1 0 1 1 1", ProofFlaw::WrongValue),
-        wrong(": 1 1 1 1 1", ": 1 -1 1 1 1", ProofFlaw::Malformed),
-        wrong(": 1 1 1 1 1", ": 1 1/2 1 1 1", ProofFlaw::Malformed),
-        wrong(": 1 1 1 1 1 1 1 1", ": 0 0 0 0 0 0 0 0", NOTHING_OFFERED),
-        wrong(": 1 1", ": 1", ProofFlaw::Malformed),
+        wrong(": 0 1 2 1 1 0 1 2 2", ": 0 1/2 2 1 1 0 1 2 2", ProofFlaw::Malformed),
+        wrong(
+            ": 0 1 2 1 1 0 1 2 2 1 0 1 1 2 1 0",
+            ": 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
+            NOTHING_OFFERED,
+        ),
+        wrong(": 0 1 2 1 1 0", ": 0 1 2 1 1", ProofFlaw::Malformed),
+        wrong(": 0 1 2 1 1 0", ": 0 1 2 1 1 0 0", ProofFlaw::Malformed),
         wrong("lp alltoall", "lp allgather", ProofFlaw::Malformed),
+        wrong("lp alltoall", "lp allreduce", ProofFlaw::Malformed),
         wrong("lp alltoall", "lp alltoall(0)", ProofFlaw::Malformed),
     ];
     refuse_all(breaks);
+}
+
+#[test]
+fn broken_halves_are_refused() {
+    let wrong = |old, new, flaw| Break { old, new, line: 19, flaw };
+    let breaks = [
+        wrong("lp allreduce 3/4", "lp allreduce 751/1000", ProofFlaw::WrongValue),
+        wrong("lp allreduce 3/4", "lp allreduce 749/1000", ProofFlaw::WrongValue),
+        // Ranks hold back what they get: they have no potential, neither for the copies nor for the sums.
+        wrong("3/4 : 0 0 0 0 0 0 0 0", "3/4 : 1 0 0 0 0 0 0 0", ProofFlaw::WrongVertex),
+        wrong("3/4 : 0 0 0 0 0 0 0 0", "3/4 : 0 0 0 0 0 0 0 -1", ProofFlaw::WrongVertex),
+        // One distance that is larger or smaller.
+        wrong("0 -1 -1 -1 -1 0 -1", "0 -2 -1 -1 -1 0 -1", ProofFlaw::WrongValue),
+        wrong("0 -1 -1 -1 -1 0 -1", "0 0 -1 -1 -1 0 -1", ProofFlaw::WrongValue),
+        wrong(
+            "0 1 1 1 1 0 1 1 1 1 0 1 1 1 1 0",
+            "0 2 1 1 1 0 1 1 1 1 0 1 1 1 1 0",
+            ProofFlaw::WrongValue,
+        ),
+        wrong(
+            "0 1 1 1 1 0 1 1 1 1 0 1 1 1 1 0",
+            "0 1 1 1 1 0 1 1 1 1 0 1 1 1 1 1",
+            ProofFlaw::WrongValue,
+        ),
+        // The copies go backwards, and the sums, too.
+        wrong("0 -1 -1 -1 -1 0 -1 -1", "0 1 1 1 1 0 1 1", ProofFlaw::WrongValue),
+        wrong("1 1 1 1 0\nend", "1 1 1 0\nend", ProofFlaw::Malformed),
+        wrong("1 1 1 1 0\nend", "1 1 1 1 0 0\nend", ProofFlaw::Malformed),
+        wrong("lp allreduce", "lp alltoall", ProofFlaw::Malformed),
+        wrong("lp allreduce", "lp reduce(0)", ProofFlaw::Malformed),
+        wrong("lp allreduce", "layered allreduce", ProofFlaw::Malformed),
+    ];
+    refuse_all(breaks);
+}
+
+#[test]
+fn switches_with_abilities_have_no_potential() {
+    let plain = build_hub(4, SwitchAbilities::default()).unwrap();
+    let bound = bound_allreduce(&plain).unwrap();
+    // A ReduceScatter and an AllGather of four.
+    assert_eq!(bound.value, Rational::new(3, 2).unwrap());
+    let proof = write_proof(&plain, &[Certificate::AllReduce { bound }]);
+    let (head, numbers) = proof.rsplit_once(" : ").unwrap();
+    let numbers = numbers.strip_suffix("\nend 1\n").unwrap();
+    let numbers: Vec<i64> = numbers.split(' ').map(|number| number.parse().unwrap()).collect();
+    // Backwards, the copies are the sums.
+    let [copied, summed] = [&numbers[..5], &numbers[5..10]];
+    let [copies, sums] = [&numbers[10..30], &numbers[30..]];
+    let mirrored = [summed, copied, sums, copies].concat();
+    let mirrored: String = mirrored.iter().map(|number| format!(" {}", -number)).collect();
+    let mirrored = format!("{head} :{mirrored}\nend 1\n");
+    // The bound does not hold if the switch can do both. The solver uses the switch for one half only.
+    for (proof, ability) in [(proof, "multicast"), (mirrored, "reduce")] {
+        assert!(check_proof(&proof).is_ok());
+        for abilities in [ability, "multicast reduce"] {
+            let able = proof.replace("switch\n", &format!("switch {abilities}\n"));
+            assert_ne!(able, proof);
+            let error = ProofError { line: 13, flaw: ProofFlaw::WrongVertex };
+            assert_eq!(check_proof(&able), Err(error), "{abilities}");
+        }
+    }
 }
 
 #[test]
@@ -338,10 +424,10 @@ fn broken_files_are_refused() {
         wrong("rates relative", "rates bits", 2, ProofFlaw::Malformed),
         wrong("edge 0 1 1 0", "edge 0 1 x 0", 4, ProofFlaw::Malformed),
         wrong("edge 3 2 1 0", "link 3 2 1 0", 11, ProofFlaw::Malformed),
-        wrong("end 7", "end 6", 19, ProofFlaw::Incomplete),
-        wrong("end 7\n", "end 7\ncut\n", 19, ProofFlaw::Incomplete),
-        wrong("end 7\n", "", 19, ProofFlaw::Incomplete),
-        wrong("cut broadcast(0) 2 1/2 : 0 1\n", "", 18, ProofFlaw::Incomplete),
+        wrong("end 8", "end 6", 20, ProofFlaw::Incomplete),
+        wrong("end 8\n", "end 8\ncut\n", 20, ProofFlaw::Incomplete),
+        wrong("end 8\n", "", 20, ProofFlaw::Incomplete),
+        wrong("cut broadcast(0) 2 1/2 : 0 1\n", "", 19, ProofFlaw::Incomplete),
         wrong(
             "edge 3 2 1 0 memory port",
             "edge 3 4 1 0 memory port",
@@ -375,17 +461,25 @@ fn numbers_that_overflow_are_refused() {
     refuse("3 3/2", &format!("3 {large}"), 12, &ProofFlaw::WrongValue);
     refuse("3 3/2", &format!("3 {large}0"), 12, &ProofFlaw::Malformed);
     refuse("lp alltoall 2", &format!("lp alltoall {large}"), 17, &ProofFlaw::WrongValue);
-    // 2^64 - 1 and one more.
-    let longest = " 18446744073709551615".repeat(8);
-    assert!(check_proof(&RING.replace(" 1 1 1 1 1 1 1 1", &longest)).is_ok());
-    refuse(": 1 1 1 1 1", ": 18446744073709551616 1 1 1 1", 17, &ProofFlaw::Malformed);
-    refuse(": 0 1 2 1", ": 0 1 4294967296 1", 15, &ProofFlaw::Malformed);
+    // 2^63 - 1 and one more, and the least number.
+    refuse(": 0 1 2 1 1", ": 0 1 9223372036854775807 1 1", 17, &ProofFlaw::WrongValue);
+    refuse(": 0 1 2 1 1", ": 0 1 9223372036854775808 1 1", 17, &ProofFlaw::Malformed);
+    refuse(
+        ": 0 1 2 1 1",
+        ": 0 -9223372036854775808 9223372036854775807 1 1",
+        17,
+        &ProofFlaw::WrongValue,
+    );
+    refuse(": 0 1 2 1\n", ": 0 1 9223372036854775808 1\n", 15, &ProofFlaw::Malformed);
     // A round is so long that the bound does not fit: 2 * 2^126.
     let slow = RING.replace(" 1 0 memory", " 1/85070591730234615865843651857942052864 0 memory");
     let (slow, _) = slow.split_once("cut").unwrap();
     let flaw = ProofFlaw::Arithmetic(ArithmeticError::Overflow);
     let error = ProofError { line: 12, flaw };
-    assert_eq!(check_proof(&format!("{slow}lp alltoall 2 : 1 1 1 1 1 1 1 1\nend 1\n")), Err(error));
+    assert_eq!(
+        check_proof(&format!("{slow}lp alltoall 2 : 0 1 2 1 1 0 1 2 2 1 0 1 1 2 1 0\nend 1\n")),
+        Err(error)
+    );
     let rates = ProofFlaw::Topology(TopologyError::RatesOverflow { edge: 0 });
     refuse("edge 0 1 1 0", &format!("edge 0 1 {large} 0"), 11, &rates);
 }

@@ -83,10 +83,48 @@ pub fn bound_allreduce_under(
     let mut search = RootSearch::new(topology, symmetry);
     let mut program = search.build_program();
     let completeness = program.optimize(&mut search, budget);
-    let [copies, sums] = search.spread_prices(&program.round_prices());
+    let [mut copies, mut sums] = search.spread_prices(&program.round_prices());
+    let lists = EdgeLists::new(topology);
+    sums.shorten_edges(&lists);
+    copies.shorten_edges(&lists.reverse());
     let value = measure_value(topology, &copies, &sums)?;
     let completeness = completeness.after_rounding(value, find_time(topology, program.objective()));
     Ok(AllReduceBound { value, copies, sums, completeness })
+}
+
+impl AllReduceBound {
+    /// The potentials of the switches for the copies and the sums, then for each rank the distance of each vertex to
+    /// it, less than nothing, then for each rank the distance of each vertex from it: as certificates have them.
+    pub(crate) fn list_potentials(&self, topology: &Topology) -> Vec<Vec<i128>> {
+        let halves = [&self.copies, &self.sums];
+        let switches = halves.map(|half| half.potentials.iter().copied().map(i128::from).collect());
+        let from_ranks = EdgeLists::new(topology);
+        let sums = self.sums.measure_potentials(&from_ranks);
+        let copies = self.copies.measure_potentials(&from_ranks.reverse()).into_iter();
+        let copies = copies.map(|of_rank| of_rank.into_iter().map(|distance| -distance).collect());
+        switches.into_iter().chain(copies).chain(sums).collect()
+    }
+}
+
+impl AllReduceHalf {
+    /// For each rank the distance of each vertex from it.
+    fn measure_potentials(&self, lists: &EdgeLists) -> Vec<Vec<i128>> {
+        let lengths = (0..).map(Vertex).zip(&self.lengths);
+        let potentials =
+            lengths.map(|(rank, own)| lists.measure_potentials(rank, &own.clone().into()));
+        potentials.map(DenseMap::into_values).collect()
+    }
+
+    /// Makes every edge as short as it can be while all distances stay the same.
+    fn shorten_edges(&mut self, lists: &EdgeLists) {
+        let potentials = self.measure_potentials(lists);
+        for (own, potentials) in self.lengths.iter_mut().zip(potentials) {
+            let potentials = potentials.into();
+            for (edge, length) in (0..).map(EdgeIndex).zip(own) {
+                *length = lists.measure_rise(edge, &potentials);
+            }
+        }
+    }
 }
 
 /// One of the two halves.

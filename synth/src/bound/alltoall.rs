@@ -43,6 +43,16 @@ pub struct LengthBound {
     pub completeness: Completeness,
 }
 
+impl LengthBound {
+    /// For each rank the distance of each vertex from it, as certificates have them.
+    pub(crate) fn list_potentials(&self, topology: &Topology) -> Vec<Vec<i128>> {
+        let lists = EdgeLists::new(topology);
+        let lengths = self.lengths.clone().into();
+        let potentials = topology.ranks().map(|from| lists.measure_potentials(from, &lengths));
+        potentials.map(DenseMap::into_values).collect()
+    }
+}
+
 /// The bound of an AllToAll, in which each rank has a chunk for each other one.
 ///
 /// # Errors
@@ -87,9 +97,17 @@ fn measure_lengths(
     lengths: &DenseMap<EdgeIndex, u64>,
 ) -> Result<LengthBound, BoundError> {
     let topology = quotient.topology;
+    let edges = &quotient.symmetry.edges;
+    // No edge is longer than a shortest path needs.
+    let mut needed = DenseMap::filled(edges.list_firsts().len(), 0);
     let mut paths: i128 = 0;
     for from in quotient.list_origins() {
         let distances = lists.measure_distances(from, lengths);
+        let potentials = lists.measure_potentials(from, lengths);
+        for edge in (0..lengths.len() as u32).map(EdgeIndex) {
+            let own = &mut needed[edges.find_orbit(edge)];
+            *own = lists.measure_rise(edge, &potentials).max(*own);
+        }
         let origins = i128::from(quotient.count_origins(from));
         for to in topology.ranks() {
             if distances[to] == UNREACHED {
@@ -98,10 +116,11 @@ fn measure_lengths(
             paths += origins * i128::from(distances[to]);
         }
     }
-    let edges = topology.weighted_edges().zip(lengths.as_slice());
+    let lengths = (0..lengths.len() as u32).map(|edge| needed[edges.find_orbit(EdgeIndex(edge))]);
+    let lengths: Vec<u64> = lengths.collect();
+    let edges = topology.weighted_edges().zip(&lengths);
     let offers = edges.map(|((_, weight), length)| i128::from(weight) * i128::from(*length));
     let value = Rational::new(paths, offers.sum())?.checked_div(topology.quantum())?;
-    let lengths = lengths.as_slice().to_vec();
     Ok(LengthBound { value, lengths, completeness: Completeness::Optimal })
 }
 

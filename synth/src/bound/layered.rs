@@ -109,6 +109,7 @@ pub fn bound_allgather_in_steps_under(
     let mut program = search.build_program();
     let completeness = program.optimize(&mut search, budget);
     let lengths = search.spread_prices(&program.round_prices());
+    let lengths = shorten_edges(topology, steps, &lengths);
     let value = measure_value(topology, steps, &lengths)?;
     let completeness = completeness.after_rounding(value, find_time(topology, program.objective()));
     Ok(LayeredBound { value, steps, lengths, completeness })
@@ -372,11 +373,11 @@ fn measure_value(
 ) -> Result<Rational, BoundError> {
     let mut paths: i128 = 0;
     let mut used_by_origin: BTreeMap<(Vertex, LayerEdge), i128> = BTreeMap::new();
-    let is_same_pair = |a: &LayeredLength, b: &LayeredLength| {
-        (a.origin, a.destination) == (b.origin, b.destination)
-    };
     for of_pair in lengths.chunk_by(is_same_pair) {
-        paths += measure_path(topology, steps, of_pair);
+        let destination = of_pair.first().map(|place| place.destination);
+        let potentials = measure_potentials(topology, steps, of_pair);
+        let end = potentials.last().zip(destination);
+        paths += end.map_or(0, |(last, destination)| last[destination]);
         for place in of_pair {
             let edge = LayerEdge { step: place.step, edge: EdgeIndex(place.edge) };
             *used_by_origin.entry((place.origin, edge)).or_default() += i128::from(place.length);
@@ -397,12 +398,45 @@ fn measure_value(
     Ok(Rational::new(paths, offered)?.checked_div(topology.quantum())?)
 }
 
-/// The shortest path from the origin to the destination of some lengths, which are of one pair, by going step by step.
-fn measure_path(topology: &Topology, steps: u32, lengths: &[LayeredLength]) -> i128 {
-    let Some(LayeredLength { origin, destination, .. }) = lengths.first() else { return 0 };
+/// Whether two lengths are of one pair.
+fn is_same_pair(one: &LayeredLength, other: &LayeredLength) -> bool {
+    (one.origin, one.destination) == (other.origin, other.destination)
+}
+
+/// Makes every edge as short as it can be while the shortest paths between all pairs stay as long.
+fn shorten_edges(topology: &Topology, steps: u32, lengths: &[LayeredLength]) -> Vec<LayeredLength> {
+    let mut shortened = Vec::new();
+    for of_pair in lengths.chunk_by(is_same_pair) {
+        let potentials = measure_potentials(topology, steps, of_pair);
+        for place in of_pair {
+            let Some(ends) = topology.edges().get(place.edge as usize) else { continue };
+            let after = potentials.get(place.step as usize);
+            let before = potentials.get(place.step as usize - 1);
+            let tails = if topology.is_rank(ends.from) { before } else { after };
+            let (Some(tails), Some(heads)) = (tails, after) else { continue };
+            let length = u64::try_from(heads[ends.to] - tails[ends.from]).unwrap_or(0);
+            shortened.push(LayeredLength { length, ..*place });
+        }
+    }
+    shortened.retain(|place| place.length > 0);
+    shortened
+}
+
+/// The distance from the origin of each vertex at each time, under lengths that are of one pair, by going step by step.
+/// None is larger than that of the destination at the end.
+fn measure_potentials(
+    topology: &Topology,
+    steps: u32,
+    lengths: &[LayeredLength],
+) -> Vec<DenseMap<Vertex, i128>> {
     let unreached = i128::MAX / 2;
     let mut before: DenseMap<Vertex, i128> = DenseMap::filled(topology.count_vertices(), unreached);
+    let Some(LayeredLength { origin, destination, .. }) = lengths.first() else {
+        before.fill(0);
+        return vec![before; steps as usize + 1];
+    };
     before[*origin] = 0;
+    let mut times = vec![before.clone()];
     for step in 1..=steps {
         let mut own: DenseMap<EdgeIndex, i128> = DenseMap::filled(topology.edges().len(), 0);
         for place in lengths.iter().filter(|place| place.step == step) {
@@ -421,7 +455,32 @@ fn measure_path(topology: &Topology, steps: u32, lengths: &[LayeredLength]) -> i
                 after[edge.to] = after[edge.to].min(tail + own[index]);
             }
         }
+        times.push(after.clone());
         before = after;
     }
-    before[*destination]
+    let end = before[*destination];
+    for potentials in &mut times {
+        potentials.as_mut_slice().iter_mut().for_each(|own| *own = end.min(*own));
+    }
+    times
+}
+
+impl LayeredBound {
+    /// For each origin, each destination and each time the distance of each vertex from the origin, as certificates have
+    /// them. `topology` is the one that the lengths are about.
+    pub(crate) fn list_potentials(&self, topology: &Topology) -> Vec<Vec<i128>> {
+        let mut potentials = Vec::new();
+        for origin in topology.ranks() {
+            for destination in topology.ranks() {
+                let pair = (origin, destination);
+                let place = |place: &LayeredLength| (place.origin, place.destination);
+                let first = self.lengths.partition_point(|own| place(own) < pair);
+                let end = self.lengths.partition_point(|own| place(own) <= pair);
+                let lengths = self.lengths.get(first..end).unwrap_or_default();
+                let times = measure_potentials(topology, self.steps, lengths).into_iter();
+                potentials.extend(times.map(DenseMap::into_values));
+            }
+        }
+        potentials
+    }
 }

@@ -1,10 +1,9 @@
 //! Checks certificates of bounds, whose format is that of [`crate::proof`]. It shares nothing with the search for
 //! bounds: whoever trusts a claim has to trust this file, the graph and the fractions only.
 
-use super::{MAX_PATH_WORK, ProofFlaw, ProvedClaim, ProvedQuantity};
-use crate::graph::{DirectedEdge, Topology, Vertex};
-use crate::rational::Rational;
-use std::collections::BTreeMap;
+use super::{ProofFlaw, ProvedClaim, ProvedQuantity};
+use crate::graph::{DirectedEdge, Topology};
+use crate::rational::{ArithmeticError, Rational};
 use std::str::FromStr;
 
 type Checked<T> = Result<T, ProofFlaw>;
@@ -30,14 +29,16 @@ pub(super) fn check_certificate(topologies: [&Topology; 2], line: &str) -> Check
         ("gather", Some(_)) => ("scatter", reversed),
         _ => return Err(ProofFlaw::Malformed),
     };
-    let evidence = Evidence { topology, name, root, value, numbers };
-    let quantity = match (*kind, arguments) {
-        ("cut", [outside]) => evidence.check_cut(parse_rank(topology, outside)?),
-        ("steps", [from, to]) => {
-            evidence.check_steps(parse_rank(topology, from)?, parse_rank(topology, to)?)
+    let ranks = topology.ranks().len();
+    let evidence = Evidence { topology, ranks, name, root, value, numbers };
+    let quantity = match (*kind, arguments, name) {
+        ("cut", [outside], _) => evidence.check_cut(parse_rank(topology, outside)?),
+        ("steps", [from, to], _) => {
+            evidence.check_steps([parse_rank(topology, from)?, parse_rank(topology, to)?])
         }
-        ("lp", []) if name == "alltoall" => evidence.check_lengths(),
-        ("layered", [steps]) if name == "allgather" => evidence.check_layers(parse(steps)?),
+        ("lp", [], "alltoall") => evidence.check_alltoall(),
+        ("lp", [], "allreduce") => evidence.check_allreduce(),
+        ("layered", [steps], "allgather") => evidence.check_layers(parse(steps)?),
         _ => Err(ProofFlaw::Malformed),
     }?;
     Ok(ProvedClaim { collective: (*text).to_owned(), quantity, value })
@@ -47,9 +48,10 @@ fn parse<T: FromStr>(word: &str) -> Checked<T> {
     word.parse().map_err(|_| ProofFlaw::Malformed)
 }
 
-fn parse_rank(topology: &Topology, word: &str) -> Checked<Vertex> {
-    let rank = Vertex(parse(word)?);
-    if topology.is_rank(rank) { Ok(rank) } else { Err(ProofFlaw::WrongVertex) }
+fn parse_rank(topology: &Topology, word: &str) -> Checked<usize> {
+    let rank = parse(word)?;
+    require(rank < topology.ranks().len(), ProofFlaw::WrongVertex)?;
+    Ok(rank)
 }
 
 fn require(is_shown: bool, flaw: ProofFlaw) -> Checked<()> {
@@ -58,143 +60,138 @@ fn require(is_shown: bool, flaw: ProofFlaw) -> Checked<()> {
 
 struct Evidence<'a> {
     topology: &'a Topology,
+    ranks: usize,
     name: &'a str,
-    root: Option<Vertex>,
+    root: Option<usize>,
     value: Rational,
     numbers: &'a str,
 }
 
+#[expect(clippy::indexing_slicing, reason = "by vertices and edges, of which each has a number")]
 impl Evidence<'_> {
     fn parse_numbers<T: FromStr>(&self) -> Checked<Vec<T>> {
         self.numbers.split(' ').skip(1).map(parse).collect()
     }
 
-    /// Whether the value is the ratio of an amount to what edges offer, in multiples of the quantum of the rates.
-    fn require_ratio(&self, amount: u128, offered: u128) -> Checked<ProvedQuantity> {
-        let [amount, offered] = [amount, offered].map(|x| i128::try_from(x).unwrap_or(i128::MIN));
+    /// So many potentials of all vertices.
+    fn parse_potentials(&self, count: usize) -> Checked<Vec<Vec<i128>>> {
+        let numbers = self.parse_numbers()?.into_iter().map(i64::into).collect::<Vec<i128>>();
+        let vertices = self.topology.count_vertices();
+        require(numbers.len() == count.saturating_mul(vertices), ProofFlaw::Malformed)?;
+        Ok(numbers.chunks(vertices).map(<[i128]>::to_vec).collect())
+    }
+
+    /// By how much potentials rise along each edge, at least so much. At ranks that edges leave those before hold.
+    fn measure_rises(&self, [before, after]: [&[i128]; 2], least: i128) -> Vec<i128> {
+        let rise = |edge: &DirectedEdge| {
+            let tails = if self.topology.is_rank(edge.from) { before } else { after };
+            (after[edge.to.0 as usize] - tails[edge.from.0 as usize]).max(least)
+        };
+        self.topology.edges().iter().map(rise).collect()
+    }
+
+    /// Whether the value is an amount, divided by the sum of how much edges are used times their rates, in multiples of
+    /// the quantum of the rates. Of several steps, each with a use of every edge, the one with the most counts.
+    fn require_ratio(&self, amount: i128, uses: &[i128]) -> Checked<ProvedQuantity> {
+        let weigh = |uses: &[i128]| {
+            let weights = self.topology.weighted_edges().map(|(_, weight)| i128::from(weight));
+            let offers = uses.iter().zip(weights).map(|(used, weight)| used.saturating_mul(weight));
+            offers.fold(0, i128::saturating_add)
+        };
+        let offered = uses.chunks(self.topology.edges().len().max(1)).map(weigh).max().unwrap_or(0);
+        require(offered < i128::MAX, ProofFlaw::Arithmetic(ArithmeticError::Overflow))?;
         let bound = Rational::new(amount, offered)?.checked_div(self.topology.quantum())?;
         require(bound == self.value, ProofFlaw::WrongValue)?;
         Ok(ProvedQuantity::TimePerChunk)
     }
 
-    fn check_cut(&self, outside: Vertex) -> Checked<ProvedQuantity> {
-        let mut inside = vec![false; self.topology.count_vertices()];
-        for vertex in self.parse_numbers::<u32>()? {
-            *inside.get_mut(vertex as usize).ok_or(ProofFlaw::WrongVertex)? = true;
+    fn check_cut(&self, outside: usize) -> Checked<ProvedQuantity> {
+        // Potentials that rise where edges leave the side.
+        let mut sides = vec![1; self.topology.count_vertices()];
+        for vertex in self.parse_numbers::<usize>()? {
+            *sides.get_mut(vertex).ok_or(ProofFlaw::WrongVertex)? = 0;
         }
-        let is_inside = |vertex: Vertex| inside.get(vertex.0 as usize) == Some(&true);
-        let ranks_inside = self.topology.ranks().filter(|rank| is_inside(*rank)).count() as u128;
-        let ranks_outside = u128::from(self.topology.count_ranks()) - ranks_inside;
-        let is_between = ranks_inside > 0 && !is_inside(outside);
-        require(is_between && self.root.is_none_or(is_inside), ProofFlaw::WrongVertex)?;
-        let edges = self.topology.weighted_edges();
-        let leaving = edges.filter(|(edge, _)| is_inside(edge.from) && !is_inside(edge.to));
-        let offered = leaving.map(|(_, weight)| u128::from(weight)).sum();
+        let ranks_outside: i128 = sides[..self.ranks].iter().sum();
+        let ranks_inside = self.ranks as i128 - ranks_outside;
+        let has_root = self.root.map_or(ranks_inside > 0, |root| sides[root] == 0);
+        require(has_root && sides[outside] == 1, ProofFlaw::WrongVertex)?;
         let amount = match self.name {
             "allgather" => ranks_inside,
             "alltoall" => ranks_inside * ranks_outside,
             "scatter" => ranks_outside,
-            // A broadcast, or an AllReduce: the buffer.
-            _ => 1,
+            _ => 1, // A broadcast, or an AllReduce: the buffer.
         };
-        self.require_ratio(amount, offered)
+        self.require_ratio(amount, &self.measure_rises([&sides; 2], 0))
     }
 
-    fn check_steps(&self, from: Vertex, to: Vertex) -> Checked<ProvedQuantity> {
+    fn check_steps(&self, [from, to]: [usize; 2]) -> Checked<ProvedQuantity> {
         require(self.root.is_none_or(|root| root == from) && from != to, ProofFlaw::WrongVertex)?;
-        let distances: Vec<u32> = self.parse_numbers()?;
-        require(distances.len() == self.topology.count_vertices(), ProofFlaw::Malformed)?;
-        let distance = |vertex: Vertex| u64::from(*distances.get(vertex.0 as usize).unwrap_or(&0));
-        let is_short = |edge: &DirectedEdge| {
-            distance(edge.to) <= distance(edge.from) + u64::from(self.topology.is_rank(edge.to))
-        };
-        let is_shown = distance(from) == 0 && self.topology.edges().iter().all(is_short);
-        let distance = Rational::from_integer(distance(to));
-        require(is_shown && distance == self.value, ProofFlaw::WrongValue)?;
+        let distances = self.parse_potentials(1)?.concat();
+        let rises = self.measure_rises([&distances; 2], 0);
+        let mut edges = self.topology.edges().iter().zip(rises);
+        let is_short = edges.all(|(edge, rise)| rise <= self.topology.is_rank(edge.to).into());
+        let steps = Rational::new(distances[to] - distances[from], 1)?;
+        require(is_short && steps == self.value, ProofFlaw::WrongValue)?;
         Ok(ProvedQuantity::Steps)
     }
 
-    fn check_lengths(&self) -> Checked<ProvedQuantity> {
-        let lengths: Vec<u64> = self.parse_numbers()?;
-        require(lengths.len() == self.topology.edges().len(), ProofFlaw::Malformed)?;
-        let mut needed = 0_u128;
-        for from in self.topology.ranks() {
-            let length = |_: u64, edge: usize| lengths.get(edge).copied().unwrap_or(0);
-            let distances = self.measure_paths(from, None, length);
-            let to_ranks = distances.iter().take(self.topology.count_ranks() as usize);
-            needed = to_ranks.fold(needed, |sum, distance| sum.saturating_add(*distance));
+    fn check_alltoall(&self) -> Checked<ProvedQuantity> {
+        let mut needed = 0;
+        let mut uses = vec![0; self.topology.edges().len()];
+        for (from, own) in self.parse_potentials(self.ranks)?.iter().enumerate() {
+            needed += own[..self.ranks].iter().map(|to| to - own[from]).sum::<i128>();
+            combine(&mut uses, self.measure_rises([own; 2], 0), i128::max);
         }
-        let edges = self.topology.weighted_edges().zip(&lengths);
-        let offers = edges.map(|((_, weight), length)| u128::from(weight) * u128::from(*length));
-        self.require_ratio(needed, offers.sum())
+        self.require_ratio(needed, &uses)
     }
 
-    fn check_layers(&self, steps: u64) -> Checked<ProvedQuantity> {
-        // For each pair of ranks the lengths, and for each origin their sums, times what the edges carry.
-        let mut pairs: BTreeMap<[u32; 2], BTreeMap<[u64; 2], u64>> = BTreeMap::new();
-        let mut sums: BTreeMap<[u64; 3], u128> = BTreeMap::new();
-        let weights: Vec<u64> = self.topology.weighted_edges().map(|(_, weight)| weight).collect();
-        let numbers: Vec<&str> = self.numbers.split(' ').skip(1).collect();
-        for place in numbers.chunks(5) {
-            let &[from, to, step, edge, length] = place else { return Err(ProofFlaw::Malformed) };
-            let ends = [parse_rank(self.topology, from)?.0, parse_rank(self.topology, to)?.0];
-            let [step, edge, length] = [parse(step)?, parse(edge)?, parse(length)?];
-            let weight = *weights.get(edge as usize).ok_or(ProofFlaw::WrongVertex)?;
-            let old = pairs.entry(ends).or_default().insert([step, edge], length);
-            require(old.is_none() && (1..=steps).contains(&step), ProofFlaw::Malformed)?;
-            let sum = sums.entry([step, edge, u64::from(ends[0])]).or_default();
-            *sum = sum.saturating_add(u128::from(weight) * u128::from(length));
+    fn check_allreduce(&self) -> Checked<ProvedQuantity> {
+        let potentials = self.parse_potentials(2 + 2 * self.ranks)?;
+        let mut needed = vec![0; self.ranks];
+        let mut uses = vec![0; self.topology.edges().len()];
+        for (half, of_ranks) in potentials[2..].chunks(self.ranks).enumerate() {
+            // As much enters a switch as leaves it, if it has no ability; other vertices have no potential.
+            let own = &potentials[half];
+            let switches = self.topology.switches().iter().zip(&own[self.ranks..]);
+            let able = switches.filter(|(switch, _)| [switch.multicast, switch.reduce][half]);
+            let mut others = able.map(|(_, own)| own).chain(&own[..self.ranks]);
+            require(others.all(|own| *own == 0), ProofFlaw::WrongVertex)?;
+            let mut sums = self.measure_rises([own; 2], i128::MIN);
+            for (rank, own) in of_ranks.iter().enumerate() {
+                let paths = own.iter().map(|root| [own[rank] - root, root - own[rank]][half]);
+                combine(&mut needed, paths, i128::saturating_add);
+                combine(&mut sums, self.measure_rises([own; 2], 0), i128::saturating_add);
+            }
+            combine(&mut uses, sums, i128::max);
         }
-        let work = (pairs.len().max(1) as u64 * weights.len() as u64).saturating_mul(steps);
-        require(work <= MAX_PATH_WORK, ProofFlaw::TooLong)?;
-        let mut needed = 0_u128;
-        for ([from, to], lengths) in pairs {
-            let length =
-                |step, edge: usize| lengths.get(&[step, edge as u64]).copied().unwrap_or(0);
-            let distances = self.measure_paths(Vertex(from), Some(steps), length);
-            needed = needed.saturating_add(*distances.get(to as usize).unwrap_or(&0));
-        }
-        // What goes to several ranks shares an edge: the origin counts that needs most. So does the step.
-        let mut most: BTreeMap<[u64; 2], u128> = BTreeMap::new();
-        for ([step, edge, _], sum) in sums {
-            most.entry([step, edge]).and_modify(|most| *most = sum.max(*most)).or_insert(sum);
-        }
-        let of_step = |step| most.range([step, 0]..[step + 1, 0]).map(|(_, most)| *most);
-        let offers = (1..=steps).map(|step| of_step(step).fold(0, u128::saturating_add));
-        self.require_ratio(needed, offers.max().unwrap_or(0))?;
-        Ok(ProvedQuantity::TimePerChunkInSteps(steps))
+        self.require_ratio(needed.into_iter().min().unwrap_or(0), &uses)
     }
 
-    /// The length of the shortest path to each vertex in so many steps, or in any number. In a step, paths lead from
-    /// ranks to ranks, through switches. Goes over the edges until nothing changes (Bellman, Ford).
-    fn measure_paths<L>(&self, from: Vertex, steps: Option<u64>, length: L) -> Vec<u128>
-    where
-        L: Fn(u64, usize) -> u64,
-    {
-        let switch = Vertex(self.topology.count_ranks());
-        let own = |vertex| if vertex == from.0 { 0 } else { u128::MAX };
-        let mut distances: Vec<u128> =
-            (0..self.topology.count_vertices() as u32).map(own).collect();
-        for step in 1..=steps.unwrap_or(u64::MAX) {
-            let before = distances.clone();
-            distances.iter_mut().skip(switch.0 as usize).for_each(|own| *own = u128::MAX);
-            let mut has_changed = true;
-            while has_changed {
-                has_changed = false;
-                for (index, edge) in self.topology.edges().iter().enumerate() {
-                    let tails = if edge.from < switch { &before } else { &distances };
-                    let tail = *tails.get(edge.from.0 as usize).unwrap_or(&u128::MAX);
-                    let through = tail.saturating_add(length(step, index).into());
-                    if let Some(head) = distances.get_mut(edge.to.0 as usize) {
-                        has_changed |= through < *head;
-                        *head = through.min(*head);
-                    }
-                }
+    fn check_layers(&self, steps: usize) -> Checked<ProvedQuantity> {
+        let times = steps.saturating_add(1);
+        let potentials = self.parse_potentials(times.saturating_mul(self.ranks * self.ranks))?;
+        let mut needed = 0;
+        let mut uses = vec![0; steps * self.topology.edges().len()];
+        for (from, of_origin) in potentials.chunks(times * self.ranks).enumerate() {
+            // What goes to several ranks shares an edge: the origin counts that needs most.
+            let mut sums = vec![0; uses.len()];
+            for (to, own) in of_origin.chunks(times).enumerate() {
+                needed += own[steps][to] - own[0][from];
+                let mut ranks =
+                    own.windows(2).flat_map(|own| own[0].iter().zip(&own[1]).take(self.ranks));
+                require(ranks.all(|(before, after)| before >= after), ProofFlaw::WrongValue)?;
+                let rises =
+                    own.windows(2).flat_map(|own| self.measure_rises([&own[0], &own[1]], 0));
+                combine(&mut sums, rises, i128::saturating_add);
             }
-            if steps.is_none() && distances == before {
-                break;
-            }
+            combine(&mut uses, sums, i128::max);
         }
-        distances
+        self.require_ratio(needed, &uses)?;
+        Ok(ProvedQuantity::TimePerChunkInSteps(steps as u64))
     }
+}
+
+/// Takes further numbers into sums or maxima.
+fn combine(own: &mut [i128], new: impl IntoIterator<Item = i128>, by: fn(i128, i128) -> i128) {
+    own.iter_mut().zip(new).for_each(|(own, new)| *own = by(*own, new));
 }

@@ -1,7 +1,10 @@
 //! Reads proof files: the topology, then the certificates, which are checked one by one.
 
 use super::check::check_certificate;
-use super::{CheckedProof, MAX_CERTIFICATES, MAX_PROOF_LINES, ProofError, ProofFlaw};
+use super::{
+    CheckedProof, MAX_CERTIFICATES, MAX_EDGE_WORK, MAX_PROOF_BYTES, MAX_PROOF_LINES, ProofError,
+    ProofFlaw,
+};
 use crate::graph::text::{TopologyTextError, is_topology_line, parse_topology};
 
 /// Checks a proof file: every certificate in it, and that none is missing.
@@ -10,6 +13,9 @@ use crate::graph::text::{TopologyTextError, is_topology_line, parse_topology};
 /// The first flaw.
 pub fn check_proof(text: &str) -> Result<CheckedProof, ProofError> {
     let fail = |index: usize, flaw| ProofError { line: index + 1, flaw };
+    if text.len() > MAX_PROOF_BYTES {
+        return Err(fail(0, ProofFlaw::TooLong));
+    }
     let lines: Vec<&str> = text.lines().take(MAX_PROOF_LINES + 1).collect();
     if lines.len() > MAX_PROOF_LINES {
         return Err(fail(MAX_PROOF_LINES, ProofFlaw::TooLong));
@@ -25,13 +31,17 @@ pub fn check_proof(text: &str) -> Result<CheckedProof, ProofError> {
     })?;
     let reversed = topology.reverse();
     let mut claims = Vec::new();
+    let mut work = 0;
     for (index, line) in (1 + head.len()..).zip(certificates) {
         if line.starts_with("end") {
             let is_whole = *line == format!("end {}", claims.len()) && index + 1 == lines.len();
             let proof = CheckedProof { topology, claims };
             return if is_whole { Ok(proof) } else { Err(fail(index, ProofFlaw::Incomplete)) };
         }
-        if claims.len() == MAX_CERTIFICATES {
+        // Each potential has two letters at least, and all vertices' potentials are compared along each edge.
+        let potentials = 1 + line.len() / 2 / topology.count_vertices();
+        work += potentials as u64 * topology.edges().len() as u64;
+        if claims.len() == MAX_CERTIFICATES || work > MAX_EDGE_WORK {
             return Err(fail(index, ProofFlaw::TooLong));
         }
         let claim = check_certificate([&topology, &reversed], line);

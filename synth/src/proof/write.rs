@@ -1,8 +1,9 @@
 //! Writes certificates of bounds as text.
 
 use crate::bound::CutBound;
+use crate::bound::allreduce::AllReduceBound;
 use crate::bound::alltoall::LengthBound;
-use crate::bound::layered::{LayeredBound, LayeredLength};
+use crate::bound::layered::LayeredBound;
 use crate::bound::steps::StepBound;
 use crate::collective::CollectiveKind;
 use crate::graph::Topology;
@@ -26,10 +27,15 @@ pub enum Certificate {
         /// The bound.
         bound: StepBound,
     },
-    /// A bound on the time per chunk of an AllToAll, by lengths of edges.
+    /// A bound on the time per chunk of an AllToAll, by distances from each rank.
     Lengths {
         /// The bound.
         bound: LengthBound,
+    },
+    /// A bound on the time per buffer of an AllReduce, by distances from and to each rank.
+    AllReduce {
+        /// The bound.
+        bound: AllReduceBound,
     },
     /// A bound on the time per chunk of an AllGather or a ReduceScatter in so many steps.
     Layered {
@@ -43,27 +49,34 @@ pub enum Certificate {
 /// The proof file of certificates that hold on a topology. The format is that of [`crate::proof`].
 #[must_use]
 pub fn write_proof(topology: &Topology, certificates: &[Certificate]) -> String {
-    let lines: String = certificates.iter().map(write_certificate).collect();
+    let lines: String =
+        certificates.iter().map(|certificate| write_certificate(topology, certificate)).collect();
     format!("ccl-proof 1\n{}{lines}end {}\n", write_topology(topology), certificates.len())
 }
 
-fn write_certificate(certificate: &Certificate) -> String {
+fn write_certificate(topology: &Topology, certificate: &Certificate) -> String {
     match certificate {
         Certificate::Cut { collective, bound } => {
             let CutBound { value, side, outside } = bound;
             format!("cut {collective} {outside} {value} :{}\n", join_numbers(side))
         }
         Certificate::Lengths { bound } => {
+            let potentials = bound.list_potentials(topology).concat();
             let collective = CollectiveKind::AllToAll;
-            format!("lp {collective} {} :{}\n", bound.value, join_numbers(&bound.lengths))
+            format!("lp {collective} {} :{}\n", bound.value, join_numbers(&potentials))
+        }
+        Certificate::AllReduce { bound } => {
+            let potentials = bound.list_potentials(topology).concat();
+            let collective = CollectiveKind::AllReduce;
+            format!("lp {collective} {} :{}\n", bound.value, join_numbers(&potentials))
         }
         Certificate::Layered { collective, bound } => {
-            let place = |place: &LayeredLength| {
-                let LayeredLength { origin, destination, step, edge, length } = place;
-                format!(" {origin} {destination} {step} {edge} {length}")
+            let potentials = match collective.reverse() {
+                Some(_) => bound.list_potentials(&topology.reverse()),
+                None => bound.list_potentials(topology),
             };
-            let places: String = bound.lengths.iter().map(place).collect();
-            format!("layered {collective} {} {} :{places}\n", bound.steps, bound.value)
+            let numbers = join_numbers(&potentials.concat());
+            format!("layered {collective} {} {} :{numbers}\n", bound.steps, bound.value)
         }
         Certificate::Steps { collective, bound } => {
             let StepBound { steps, from, to, distances } = bound;
@@ -74,5 +87,9 @@ fn write_certificate(certificate: &Certificate) -> String {
 
 /// Each number after a space.
 fn join_numbers<T: Display>(numbers: &[T]) -> String {
-    numbers.iter().map(|number| format!(" {number}")).collect()
+    numbers.iter().fold(String::new(), |mut text, number| {
+        text.push(' ');
+        text.push_str(&number.to_string());
+        text
+    })
 }
