@@ -5,6 +5,7 @@ pub mod alltoall;
 mod budget;
 pub mod collective;
 pub mod cut;
+pub mod cut_search;
 mod cutting;
 pub mod flows;
 pub mod layered;
@@ -19,6 +20,7 @@ pub use budget::{BoundBudget, Completeness, ProgramBudget};
 
 use crate::graph::{Topology, TopologyError, Vertex};
 use crate::rational::{ArithmeticError, Rational};
+use crate::sketch::SketchError;
 use std::fmt;
 
 /// Why there is no bound.
@@ -43,6 +45,13 @@ pub enum BoundError {
         /// How many it takes at least.
         least: u32,
     },
+    /// Some value takes more hops than the sketch allows.
+    TooFewHops {
+        /// How many it takes at least.
+        least: u32,
+    },
+    /// The sketch names what the topology does not have.
+    Sketch(SketchError),
     /// The topology has too many ranks and edges for the linear program.
     TooLarge,
     /// A fraction does not fit into 128 bits.
@@ -59,6 +68,10 @@ impl fmt::Display for BoundError {
                 write!(f, "{}", TopologyError::Unreachable { from, to, pairs: 1 })
             }
             BoundError::TooFewSteps { least } => write!(f, "at least {least} steps are needed"),
+            BoundError::TooFewHops { least } => {
+                write!(f, "some value takes at least {least} hops from rank to rank")
+            }
+            BoundError::Sketch(error) => error.fmt(f),
             BoundError::TooLarge => write!(f, "the topology is too large for this bound"),
             BoundError::Arithmetic(error) => error.fmt(f),
         }
@@ -66,6 +79,12 @@ impl fmt::Display for BoundError {
 }
 
 impl std::error::Error for BoundError {}
+
+impl From<SketchError> for BoundError {
+    fn from(error: SketchError) -> Self {
+        BoundError::Sketch(error)
+    }
+}
 
 impl From<ArithmeticError> for BoundError {
     fn from(error: ArithmeticError) -> Self {
@@ -143,6 +162,8 @@ fn reverse_error(error: BoundError) -> BoundError {
         BoundError::SingleRank
         | BoundError::RootOutOfRange { .. }
         | BoundError::TooFewSteps { .. }
+        | BoundError::TooFewHops { .. }
+        | BoundError::Sketch(_)
         | BoundError::TooLarge
         | BoundError::Arithmetic(_) => error,
     }

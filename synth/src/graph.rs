@@ -241,6 +241,24 @@ impl Topology {
         Topology { switches: self.switches.clone(), edges, weights, ..*self }
     }
 
+    /// The same machine with those edges only for which there is `true`, in the order of the edges.
+    pub(crate) fn keep_edges(&self, keeps: &[bool]) -> Topology {
+        let kept = self.weighted_edges().zip(keeps).filter(|(_, keep)| **keep);
+        let (edges, mut weights): (Vec<DirectedEdge>, Vec<u64>) =
+            kept.map(|((edge, weight), _)| (*edge, weight)).unzip();
+        let mut common = 0;
+        for weight in &weights {
+            common = common_divisor(common, *weight);
+        }
+        let common = common.max(1);
+        let mut quantum = if edges.is_empty() { Rational::ONE } else { self.quantum };
+        if let Ok(larger) = quantum.checked_mul(Rational::from_integer(common)) {
+            quantum = larger;
+            weights.iter_mut().for_each(|weight| *weight /= common);
+        }
+        Topology { switches: self.switches.clone(), edges, weights, quantum, ..*self }
+    }
+
     /// Looks for pairs of ranks that no path joins.
     ///
     /// # Errors
@@ -288,6 +306,13 @@ fn check_edge(edges: &[DirectedEdge], index: usize, vertices: usize) -> Result<(
         return Err(TopologyError::MixedUnits { first: 0, other: index });
     }
     Ok(())
+}
+
+fn common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// The greatest common divisor of all rates. That of `a/b` and `c/d` in lowest terms is `gcd(a, c) / lcm(b, d)`; it is

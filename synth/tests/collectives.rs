@@ -8,9 +8,11 @@ use synth::bound::collective::{
 use synth::collective::{
     Collective, CollectiveKind, Demand, DemandError, DemandList, SummandGroup,
 };
-use synth::families::{build_dgx1, build_line, build_ring};
-use synth::graph::{Topology, Vertex};
+use synth::families::{build_dgx1, build_full, build_hub, build_line, build_ring};
+use synth::graph::{SwitchAbilities, Topology, Vertex};
 use synth::sketch::Sketch;
+
+const PLAIN: SwitchAbilities = SwitchAbilities { multicast: false, reduce: false };
 
 fn bound(topology: &Topology, collective: impl Into<Collective>) -> CollectiveBounds {
     let sketch = Sketch::default();
@@ -55,6 +57,50 @@ fn allreduce_is_compared_with_its_halves() {
     assert_eq!(comparison.composed.to_string(), "3/2");
     assert_eq!(comparison.composed_per_shard.to_string(), "6");
     assert_eq!(comparison.without_abilities, None);
+}
+
+#[test]
+fn every_collective_has_bounds_for_its_steps() {
+    let dgx1 = build_dgx1().unwrap();
+    let root = Vertex(0);
+    for kind in [CollectiveKind::Scatter(root), CollectiveKind::Gather(root)] {
+        assert_eq!(list_points(&bound(&dgx1, kind)), ["2: 7/6"], "{kind}");
+    }
+    let bounds = bound(&dgx1, CollectiveKind::AllToAll);
+    assert_eq!(list_points(&bounds), ["2: 8/3"]);
+    assert_eq!(bounds.bandwidth.attainment, Attainment::InSteps(2));
+    for kind in [CollectiveKind::Broadcast(root), CollectiveKind::Reduce(root)] {
+        let bounds = bound(&dgx1, kind);
+        let points = list_points(&bounds);
+        // With up to ten chunks the literature knows 3/7 and 2/5.
+        assert_eq!(points[..3], ["2: 1", "3: 9/22", "4: 4/13"], "{kind}");
+        assert!(bounds.by_steps[1].value < "3/7".parse().unwrap());
+        assert!(bounds.by_steps[2].value < "2/5".parse().unwrap());
+        assert!(bounds.by_steps.is_sorted_by(|one, next| one.value > next.value));
+        assert_eq!(bounds.bandwidth.value.to_string(), "1/6");
+        assert_eq!(bounds.bandwidth.attainment, Attainment::LimitOnly);
+        assert_eq!(bounds.sweep_end, SweepEnd::MaxSteps);
+        assert_eq!(points.len(), 7);
+    }
+    let bounds = bound(&dgx1, CollectiveKind::AllReduce);
+    assert_eq!(list_points(&bounds)[..3], ["2: 1", "3: 1/2", "4: 1/3"]);
+    assert_eq!(bounds.bandwidth.value.to_string(), "7/24");
+}
+
+#[test]
+fn limits_are_told_from_bounds_that_are_reached() {
+    let attainment = |topology: Result<Topology, _>, kind: CollectiveKind| {
+        bound(&topology.unwrap(), kind).bandwidth.attainment
+    };
+    let root = Vertex(0);
+    for kind in [CollectiveKind::Broadcast(root), CollectiveKind::Reduce(root)] {
+        assert_eq!(attainment(build_line(2), kind), Attainment::InSteps(1));
+        // The port of the root carries everything once, and the switch copies it.
+        assert_eq!(attainment(build_hub(4, PLAIN), kind), Attainment::InSteps(1));
+        assert_eq!(attainment(build_line(3), kind), Attainment::LimitOnly);
+        assert_eq!(attainment(build_full(8, 1), kind), Attainment::LimitOnly);
+        assert_eq!(attainment(build_ring(4), kind), Attainment::LimitOnly);
+    }
 }
 
 fn all(ranks: u32) -> Vec<Vertex> {

@@ -26,6 +26,8 @@ pub enum BoundBudget {
     PivotWork,
     /// [`ProgramBudget::first_rows`].
     FirstRows,
+    /// [`ProgramBudget::layered_variables`] or [`ProgramBudget::layered_lengths`]: there was no program.
+    LayeredVariables,
 }
 
 impl fmt::Display for Completeness {
@@ -44,6 +46,7 @@ impl fmt::Display for BoundBudget {
             BoundBudget::Rounds => "cutting-plane rounds",
             BoundBudget::PivotWork => "pivot work",
             BoundBudget::FirstRows => "first rows",
+            BoundBudget::LayeredVariables => "variables",
         })
     }
 }

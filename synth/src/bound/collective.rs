@@ -1,21 +1,23 @@
 //! All bounds of a collective on a machine: on its steps, on its time, and on its time for each number of steps.
 
 mod allreduce;
+mod bandwidth;
+mod limit;
 mod sweep;
 
 pub use allreduce::AllReduceComparison;
 pub use sweep::{BoundInSteps, FURTHER_STEPS, StepWitness, SweepEnd};
 
-use super::alltoall::{LengthBound, bound_alltoall_under};
-use super::cut::bound_allgather_under;
-use super::rooted::{bound_broadcast, bound_scatter};
-use super::steps::{StepBound, bound_steps_under};
-use super::{AllReduceBound, BoundError, Completeness, CutBound, ProgramBudget, reverse_error};
+use super::alltoall::LengthBound;
+use super::flows::FlowBound;
+use super::steps::{StepBound, bound_demand_steps, bound_steps_under};
+use super::{AllReduceBound, BoundError, Completeness, CutBound, ProgramBudget};
 use crate::automorphism::{Symmetry, find_symmetry};
 use crate::collective::{Collective, CollectiveKind, RecognizedCollective};
 use crate::graph::Topology;
 use crate::rational::Rational;
-use crate::sketch::{Sketch, SketchGap};
+use crate::sketch::{Sketch, SketchGap, SketchedTopology};
+use sweep::StepSweep;
 
 /// What is asked for besides a collective and a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -70,8 +72,10 @@ pub enum BandwidthWitness {
     /// What must leave a set of vertices. For collectives that run backwards (see [`CollectiveKind::reverse`]) it is a
     /// set of the reversed topology.
     Cut(CutBound),
-    /// Lengths of edges.
+    /// Lengths of edges, for an AllToAll.
     Lengths(LengthBound),
+    /// Lengths of edges, for any collective.
+    Flows(FlowBound),
     /// Lengths and potentials of the halves of an AllReduce.
     AllReduce(Box<AllReduceBound>),
 }
@@ -90,53 +94,61 @@ pub enum Attainment {
 /// All bounds of a collective.
 ///
 /// # Errors
-/// [`BoundError::Unreachable`] if the collective is impossible, those about roots and single ranks, and
-/// [`BoundError::Arithmetic`]. What is too large for its program has a bound that is simpler, or ends the bounds for
-/// each number of steps.
+/// [`BoundError::Unreachable`] and [`BoundError::TooFewHops`] if the collective is impossible,
+/// [`BoundError::Sketch`], those about roots and single ranks, and [`BoundError::Arithmetic`]. What is too large for its
+/// program has a bound that is simpler, or ends the bounds for each number of steps.
 pub fn bound_collective(
     topology: &Topology,
     collective: &Collective,
     sketch: &Sketch,
     request: &BoundRequest,
 ) -> Result<CollectiveBounds, BoundError> {
-    let RecognizedCollective { kind, factor } = recognize_collective(topology, collective)?;
-    if *sketch != Sketch::default() {
-        return Err(BoundError::TooLarge);
-    }
-    let symmetry = match kind.root() {
-        Some(_) => Symmetry::trivial(topology),
-        None => find_symmetry(topology),
+    let FactoredCollective { collective, factor } = factor_collective(topology, collective);
+    let SketchedTopology { topology, gaps } = sketch.apply(topology)?;
+    // The symmetries of a machine need not keep a root, or the demands.
+    let symmetry = match &collective {
+        Collective::Known(kind) if kind.root().is_none() => find_symmetry(&topology),
+        Collective::Known(_) | Collective::Demands(_) => Symmetry::trivial(&topology),
     };
-    let machine = Machine { topology, symmetry: &symmetry, budget: &request.budget };
-    let steps = bound_steps_under(topology, &symmetry, kind)?;
-    let mut bandwidth = bound_bandwidth(machine, kind)?;
+    let machine = Machine { topology: &topology, symmetry: &symmetry, budget: &request.budget };
+    let steps = match &collective {
+        Collective::Known(kind) => bound_steps_under(&topology, &symmetry, *kind)?,
+        Collective::Demands(demands) => bound_demand_steps(&topology, demands)?,
+    };
+    let mut bandwidth = bandwidth::bound_bandwidth(machine, &collective)?;
+    let mut gaps = gaps;
+    if let Some(hops) = sketch.limit_hops() {
+        if hops < steps.steps {
+            return Err(BoundError::TooFewHops { least: steps.steps });
+        }
+        gaps.extend(bandwidth::include_hops(machine, &collective, hops, &mut bandwidth)?);
+    }
     let max_steps = request.max_steps.unwrap_or(steps.steps + FURTHER_STEPS);
-    let sweep = sweep::bound_each_step(machine, kind, &bandwidth, steps.steps..=max_steps)?;
-    if let SweepEnd::ReachedBandwidth = sweep.end
-        && let Some(last) = sweep.bounds.last()
-    {
+    let sweep = sweep::bound_each_step(machine, &collective, &bandwidth, steps.steps..=max_steps)?;
+    if let (SweepEnd::ReachedBandwidth, Some(last)) = (sweep.end, sweep.bounds.last()) {
         bandwidth.attainment = Attainment::InSteps(last.steps);
     }
-    let allreduce = match kind {
-        CollectiveKind::AllReduce => Some(allreduce::compare_halves(machine, &bandwidth)?),
-        CollectiveKind::AllGather
-        | CollectiveKind::ReduceScatter
-        | CollectiveKind::AllToAll
-        | CollectiveKind::Broadcast(_)
-        | CollectiveKind::Reduce(_)
-        | CollectiveKind::Scatter(_)
-        | CollectiveKind::Gather(_) => None,
+    let needs_both = |hops: u32| sweep.bounds.iter().any(|bound| bound.steps > hops);
+    if sketch.limit_hops().is_some_and(needs_both) {
+        gaps.push(SketchGap::HopsWithinSteps);
+    }
+    let allreduce = match collective {
+        Collective::Known(CollectiveKind::AllReduce) => {
+            Some(allreduce::compare_halves(machine, &bandwidth)?)
+        }
+        Collective::Known(_) | Collective::Demands(_) => None,
     };
+    let StepSweep { bounds: by_steps, end: sweep_end } = sweep;
     Ok(CollectiveBounds {
         topology: topology.clone(),
-        collective: Collective::Known(kind),
+        collective,
         factor,
         steps,
         bandwidth,
-        by_steps: sweep.bounds,
-        sweep_end: sweep.end,
+        by_steps,
+        sweep_end,
         allreduce,
-        gaps: Vec::new(),
+        gaps,
     })
 }
 
@@ -148,51 +160,27 @@ struct Machine<'a> {
     budget: &'a ProgramBudget,
 }
 
-fn recognize_collective(
-    topology: &Topology,
-    collective: &Collective,
-) -> Result<RecognizedCollective, BoundError> {
-    match collective {
-        Collective::Known(kind) => Ok(RecognizedCollective { kind: *kind, factor: 1 }),
-        Collective::Demands(demands) => {
-            demands.recognize(topology.count_ranks()).ok_or(BoundError::TooLarge)
-        }
-    }
+/// A collective, and how many times it is asked for.
+struct FactoredCollective {
+    collective: Collective,
+    factor: u64,
 }
 
-/// The bound on the time of a known collective, without limits on steps.
-fn bound_bandwidth(
-    machine: Machine<'_>,
-    kind: CollectiveKind,
-) -> Result<BandwidthBound, BoundError> {
-    let Machine { topology, symmetry, budget } = machine;
-    if let Some(forward) = kind.reverse() {
-        let topology = topology.reverse();
-        let reversed = Machine { topology: &topology, ..machine };
-        return bound_bandwidth(reversed, forward).map_err(reverse_error);
-    }
-    let cut = match kind {
-        CollectiveKind::Broadcast(root) => bound_broadcast(topology, root)?,
-        CollectiveKind::Scatter(root) => bound_scatter(topology, root)?,
-        CollectiveKind::AllToAll => {
-            let bound = bound_alltoall_under(topology, symmetry, budget)?;
-            return Ok(BandwidthBound {
-                value: bound.value,
-                completeness: bound.completeness,
-                witness: BandwidthWitness::Lengths(bound),
-                attainment: Attainment::Unknown,
-            });
+/// The known collective that demands are, or the demands without their common factor.
+fn factor_collective(topology: &Topology, collective: &Collective) -> FactoredCollective {
+    match collective {
+        Collective::Known(kind) => {
+            FactoredCollective { collective: Collective::Known(*kind), factor: 1 }
         }
-        CollectiveKind::AllReduce => return allreduce::bound_directly(machine),
-        CollectiveKind::AllGather
-        | CollectiveKind::ReduceScatter
-        | CollectiveKind::Reduce(_)
-        | CollectiveKind::Gather(_) => bound_allgather_under(topology, symmetry)?,
-    };
-    Ok(BandwidthBound {
-        value: cut.value,
-        witness: BandwidthWitness::Cut(cut),
-        completeness: Completeness::Optimal,
-        attainment: Attainment::Unknown,
-    })
+        Collective::Demands(demands) => match demands.recognize(topology.count_ranks()) {
+            Some(RecognizedCollective { kind, factor }) => {
+                FactoredCollective { collective: Collective::Known(kind), factor }
+            }
+            None => {
+                let factor = demands.find_common_factor();
+                let collective = Collective::Demands(demands.divide_counts(factor));
+                FactoredCollective { collective, factor }
+            }
+        },
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::CollectiveKind;
 use crate::graph::Vertex;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Demands with the same group add up the same values: what an origin contributes to one of them is what it contributes
@@ -165,6 +165,16 @@ impl DemandList {
         DemandList { demands }
     }
 
+    /// Whether there are sums that several ranks get, or that have contributions in common.
+    #[must_use]
+    pub fn has_joint_sums(&self) -> bool {
+        let mut groups = BTreeSet::new();
+        self.demands.iter().any(|demand| {
+            let is_for_several = demand.origins.len() > 1 && demand.receivers.len() > 1;
+            is_for_several || demand.summands.is_some_and(|group| !groups.insert(group))
+        })
+    }
+
     /// The known collective that these demands are, on so many ranks, if any.
     #[must_use]
     pub fn recognize(&self, ranks: u32) -> Option<RecognizedCollective> {
@@ -205,7 +215,7 @@ impl DemandList {
 
 impl CollectiveKind {
     /// How many demands it has on so many ranks, which are more than one.
-    fn count_demands(self, ranks: u32) -> u64 {
+    pub(crate) fn count_demands(self, ranks: u32) -> u64 {
         let ranks = u64::from(ranks);
         match self {
             CollectiveKind::AllGather | CollectiveKind::ReduceScatter => ranks,

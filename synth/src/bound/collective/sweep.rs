@@ -1,9 +1,12 @@
 //! Bounds for each number of steps.
 
+use super::bandwidth::MAX_LISTED_DEMANDS;
 use super::{BandwidthBound, Machine};
+use crate::automorphism::find_symmetry;
+use crate::bound::flows::{FlowBound, Layering, bound_flows};
 use crate::bound::layered::{LayeredBound, bound_allgather_in_steps_under};
 use crate::bound::{BoundError, Completeness, reverse_error};
-use crate::collective::CollectiveKind;
+use crate::collective::{Collective, CollectiveKind};
 use crate::rational::Rational;
 use std::ops::RangeInclusive;
 
@@ -27,8 +30,10 @@ pub struct BoundInSteps {
 /// What shows a bound for so many steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepWitness {
-    /// Lengths of edges in steps.
+    /// Lengths of edges in steps, for an AllGather, or for a ReduceScatter on the reversed topology.
     Layered(LayeredBound),
+    /// Lengths of edges in steps, for any collective.
+    Flows(FlowBound),
     /// What shows the bound for any number of steps.
     Bandwidth,
     /// What shows the bound for one more step.
@@ -40,12 +45,12 @@ pub enum StepWitness {
 pub enum SweepEnd {
     /// The last one is the bound for any number of steps.
     ReachedBandwidth,
+    /// The last one is the bound for any number of steps, but only because its own program ended at a budget.
+    OutOfBudget,
     /// There are as many as were asked for.
     MaxSteps,
     /// The program for one more step is too large.
     TooLarge,
-    /// The collective has no bounds for so many steps.
-    NotBounded,
 }
 
 /// Bounds for each number of steps, and why there are no more.
@@ -57,34 +62,31 @@ pub(super) struct StepSweep {
 /// Goes on until the bound for any number of steps is reached.
 pub(super) fn bound_each_step(
     machine: Machine<'_>,
-    kind: CollectiveKind,
+    collective: &Collective,
     bandwidth: &BandwidthBound,
     steps: RangeInclusive<u32>,
 ) -> Result<StepSweep, BoundError> {
     let mut sweep = StepSweep { bounds: Vec::new(), end: SweepEnd::MaxSteps };
     for steps in steps {
-        let bound = match bound_steps_of_kind(machine, kind, steps) {
-            None => {
-                sweep.end = SweepEnd::NotBounded;
-                break;
-            }
-            Some(Err(BoundError::TooLarge)) => {
+        let bound = match bound_in_steps(machine, collective, steps) {
+            Err(BoundError::TooLarge) => {
                 sweep.end = SweepEnd::TooLarge;
                 break;
             }
-            Some(bound) => bound?,
+            bound => bound?,
         };
         let is_reached = bound.value <= bandwidth.value;
-        let bound = if is_reached {
-            let (value, completeness) = (bandwidth.value, bandwidth.completeness);
-            BoundInSteps { steps, value, witness: StepWitness::Bandwidth, completeness }
+        let completeness = bound.completeness;
+        sweep.bounds.push(if is_reached {
+            BoundInSteps { value: bandwidth.value, witness: StepWitness::Bandwidth, ..bound }
         } else {
-            let (value, completeness) = (bound.value, bound.completeness);
-            BoundInSteps { steps, value, witness: StepWitness::Layered(bound), completeness }
-        };
-        sweep.bounds.push(bound);
+            bound
+        });
         if is_reached {
-            sweep.end = SweepEnd::ReachedBandwidth;
+            sweep.end = match completeness {
+                Completeness::Stopped(_) => SweepEnd::OutOfBudget,
+                Completeness::Optimal | Completeness::Imprecise => SweepEnd::ReachedBandwidth,
+            };
             break;
         }
     }
@@ -108,29 +110,50 @@ impl StepSweep {
     }
 }
 
-/// `None` for collectives of which there is no such bound.
-fn bound_steps_of_kind(
+/// The bound of the program for so many steps.
+fn bound_in_steps(
     machine: Machine<'_>,
-    kind: CollectiveKind,
+    collective: &Collective,
     steps: u32,
-) -> Option<Result<LayeredBound, BoundError>> {
+) -> Result<BoundInSteps, BoundError> {
     let Machine { topology, symmetry, budget } = machine;
-    match kind {
-        CollectiveKind::AllGather => {
-            Some(bound_allgather_in_steps_under(topology, symmetry, steps, budget))
+    let ranks = topology.count_ranks();
+    let flows = match collective {
+        Collective::Known(CollectiveKind::AllGather) => {
+            let bound = bound_allgather_in_steps_under(topology, symmetry, steps, budget)?;
+            return Ok(from_layers(bound));
         }
-        CollectiveKind::ReduceScatter => {
+        Collective::Known(CollectiveKind::ReduceScatter) => {
             // The orbits of edges are numbered in the order of the edges, which is another one there.
             let reversed = topology.reverse();
-            let symmetry = crate::automorphism::find_symmetry(&reversed);
+            let symmetry = find_symmetry(&reversed);
             let bound = bound_allgather_in_steps_under(&reversed, &symmetry, steps, budget);
-            Some(bound.map_err(reverse_error))
+            return Ok(from_layers(bound.map_err(reverse_error)?));
         }
-        CollectiveKind::AllToAll
-        | CollectiveKind::AllReduce
-        | CollectiveKind::Broadcast(_)
-        | CollectiveKind::Reduce(_)
-        | CollectiveKind::Scatter(_)
-        | CollectiveKind::Gather(_) => None,
+        Collective::Known(kind) if kind.count_demands(ranks) > MAX_LISTED_DEMANDS => {
+            return Err(BoundError::TooLarge);
+        }
+        Collective::Known(kind) => {
+            let demands = kind.list_demands(ranks);
+            bound_flows(topology, &demands, Layering::Steps(steps), budget)?
+        }
+        Collective::Demands(demands) => {
+            bound_flows(topology, demands, Layering::Steps(steps), budget)?
+        }
+    };
+    Ok(BoundInSteps {
+        steps,
+        value: flows.value,
+        completeness: flows.completeness,
+        witness: StepWitness::Flows(flows),
+    })
+}
+
+fn from_layers(bound: LayeredBound) -> BoundInSteps {
+    BoundInSteps {
+        steps: bound.steps,
+        value: bound.value,
+        completeness: bound.completeness,
+        witness: StepWitness::Layered(bound),
     }
 }

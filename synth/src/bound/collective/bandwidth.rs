@@ -1,0 +1,131 @@
+//! The bound on the time of a collective with any number of steps.
+
+use super::limit::{is_broadcast_limit, is_reduce_limit};
+use super::{Attainment, BandwidthBound, BandwidthWitness, Machine, allreduce};
+use crate::bound::alltoall::bound_alltoall_under;
+use crate::bound::cut::bound_allgather_under;
+use crate::bound::cut_search::search_cut;
+use crate::bound::flows::{FlowBound, Layering, bound_flows};
+use crate::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
+use crate::bound::{BoundBudget, BoundError, Completeness, CutBound, reverse_error};
+use crate::collective::{Collective, CollectiveKind, DemandList};
+use crate::sketch::SketchGap;
+
+/// The bound, without a limit on hops.
+pub(super) fn bound_bandwidth(
+    machine: Machine<'_>,
+    collective: &Collective,
+) -> Result<BandwidthBound, BoundError> {
+    match collective {
+        Collective::Known(kind) => bound_known(machine, *kind),
+        Collective::Demands(demands) => bound_demands(machine, demands),
+    }
+}
+
+fn bound_known(machine: Machine<'_>, kind: CollectiveKind) -> Result<BandwidthBound, BoundError> {
+    let Machine { topology, symmetry, budget } = machine;
+    let cut = match kind {
+        CollectiveKind::AllReduce => return allreduce::bound_directly(machine),
+        CollectiveKind::AllToAll => {
+            let bound = bound_alltoall_under(topology, symmetry, budget)?;
+            return Ok(BandwidthBound {
+                value: bound.value,
+                completeness: bound.completeness,
+                witness: BandwidthWitness::Lengths(bound),
+                attainment: Attainment::Unknown,
+            });
+        }
+        CollectiveKind::AllGather => bound_allgather_under(topology, symmetry)?,
+        CollectiveKind::ReduceScatter => {
+            // The orbits of the vertices are the same on the reversed topology.
+            bound_allgather_under(&topology.reverse(), symmetry).map_err(reverse_error)?
+        }
+        CollectiveKind::Broadcast(root) => bound_broadcast(topology, root)?,
+        CollectiveKind::Reduce(root) => bound_reduce(topology, root)?,
+        CollectiveKind::Scatter(root) => bound_scatter(topology, root)?,
+        CollectiveKind::Gather(root) => bound_gather(topology, root)?,
+    };
+    let is_limit = match kind {
+        CollectiveKind::Broadcast(root) => is_broadcast_limit(topology, root),
+        CollectiveKind::Reduce(root) => is_reduce_limit(topology, root),
+        CollectiveKind::AllGather
+        | CollectiveKind::ReduceScatter
+        | CollectiveKind::AllToAll
+        | CollectiveKind::AllReduce
+        | CollectiveKind::Scatter(_)
+        | CollectiveKind::Gather(_) => false,
+    };
+    let attainment = if is_limit { Attainment::LimitOnly } else { Attainment::Unknown };
+    Ok(BandwidthBound { attainment, ..from_cut(cut, Completeness::Optimal) })
+}
+
+/// The bound of the program over flows, or that of a cut if it is as large, which is easier to see.
+fn bound_demands(machine: Machine<'_>, demands: &DemandList) -> Result<BandwidthBound, BoundError> {
+    let Machine { topology, budget, .. } = machine;
+    let cut = search_cut(topology, demands)?;
+    match bound_flows(topology, demands, Layering::Unlimited, budget) {
+        Ok(flows) if flows.value > cut.value => Ok(from_flows(flows)),
+        Ok(flows) => Ok(from_cut(cut, flows.completeness)),
+        Err(BoundError::TooLarge) => {
+            Ok(from_cut(cut, Completeness::Stopped(BoundBudget::LayeredVariables)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn from_cut(cut: CutBound, completeness: Completeness) -> BandwidthBound {
+    BandwidthBound {
+        value: cut.value,
+        witness: BandwidthWitness::Cut(cut),
+        completeness,
+        attainment: Attainment::Unknown,
+    }
+}
+
+fn from_flows(flows: FlowBound) -> BandwidthBound {
+    BandwidthBound {
+        value: flows.value,
+        completeness: flows.completeness,
+        witness: BandwidthWitness::Flows(flows),
+        attainment: Attainment::Unknown,
+    }
+}
+
+/// Takes a limit on hops into the bound, as far as it can be: what is sent of a value that is copied, or of a sum that
+/// one rank gets, has one number of hops. What is sent of a sum that several ranks get can be part of long ways and of
+/// short ones.
+pub(super) fn include_hops(
+    machine: Machine<'_>,
+    collective: &Collective,
+    hops: u32,
+    bandwidth: &mut BandwidthBound,
+) -> Result<Option<SketchGap>, BoundError> {
+    let Machine { topology, budget, .. } = machine;
+    let ranks = topology.count_ranks();
+    let demands = match collective {
+        // No way is longer.
+        _ if hops >= ranks => return Ok(None),
+        Collective::Known(kind) if kind.count_demands(ranks) > MAX_LISTED_DEMANDS => {
+            return Ok(Some(SketchGap::TooManyHops));
+        }
+        Collective::Known(kind) => kind.list_demands(ranks),
+        Collective::Demands(demands) => demands.clone(),
+    };
+    if hops > 1 && demands.has_joint_sums() {
+        return Ok(Some(SketchGap::HopsOfSums));
+    }
+    match bound_flows(topology, &demands, Layering::Hops(hops), budget) {
+        Ok(flows) => {
+            if flows.value > bandwidth.value {
+                *bandwidth = from_flows(flows);
+            }
+            Ok(None)
+        }
+        Err(BoundError::TooLarge) => Ok(Some(SketchGap::TooManyHops)),
+        Err(error) => Err(error),
+    }
+}
+
+/// How many demands of a known collective are listed for the program over flows. More are too large for it, and said to
+/// be.
+pub(super) const MAX_LISTED_DEMANDS: u64 = 1 << 16;
