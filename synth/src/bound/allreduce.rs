@@ -95,9 +95,9 @@ pub fn bound_allreduce_under(
 impl AllReduceBound {
     /// The potentials of the switches for the copies and the sums, then for each rank the distance of each vertex to
     /// it, less than nothing, then for each rank the distance of each vertex from it: as certificates have them.
-    pub(crate) fn list_potentials(&self, topology: &Topology) -> Vec<Vec<i128>> {
+    pub(crate) fn list_potentials(&self, topology: &Topology) -> Vec<Vec<i64>> {
         let halves = [&self.copies, &self.sums];
-        let switches = halves.map(|half| half.potentials.iter().copied().map(i128::from).collect());
+        let switches = halves.map(|half| half.potentials.clone());
         let from_ranks = EdgeLists::new(topology);
         let sums = self.sums.measure_potentials(&from_ranks);
         let copies = self.copies.measure_potentials(&from_ranks.reverse()).into_iter();
@@ -108,7 +108,7 @@ impl AllReduceBound {
 
 impl AllReduceHalf {
     /// For each rank the distance of each vertex from it.
-    fn measure_potentials(&self, lists: &EdgeLists) -> Vec<Vec<i128>> {
+    fn measure_potentials(&self, lists: &EdgeLists) -> Vec<Vec<i64>> {
         let lengths = (0..).map(Vertex).zip(&self.lengths);
         let potentials =
             lengths.map(|(rank, own)| lists.measure_potentials(rank, &own.clone().into()));

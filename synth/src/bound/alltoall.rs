@@ -13,6 +13,7 @@
 
 use super::budget::{BoundBudget, Completeness, PRECISION, ProgramBudget};
 use super::paths::{EdgeIndex, EdgeLists, UNREACHED};
+use super::quotient::spread_potentials;
 use super::rounding::{find_time, rate_fractions, round_finely, round_ratios};
 use super::{BoundError, all_vertices, check_rank_count};
 use crate::automorphism::{Symmetry, find_symmetry};
@@ -45,11 +46,14 @@ pub struct LengthBound {
 
 impl LengthBound {
     /// For each rank the distance of each vertex from it, as certificates have them.
-    pub(crate) fn list_potentials(&self, topology: &Topology) -> Vec<Vec<i128>> {
+    pub(crate) fn list_potentials(&self, topology: &Topology) -> Vec<Vec<i64>> {
         let lists = EdgeLists::new(topology);
-        let lengths = self.lengths.clone().into();
-        let potentials = topology.ranks().map(|from| lists.measure_potentials(from, &lengths));
-        potentials.map(DenseMap::into_values).collect()
+        let lengths: DenseMap<EdgeIndex, u64> = self.lengths.clone().into();
+        let edges = || (0..lengths.len() as u32).map(EdgeIndex);
+        // What keeps the lengths maps distances to distances, which is faster than to measure them.
+        let mut generators = find_symmetry(topology).generators;
+        generators.retain(|one| edges().all(|edge| lengths[one.map_edge(edge)] == lengths[edge]));
+        spread_potentials(topology, &generators, |from| lists.measure_potentials(from, &lengths))
     }
 }
 

@@ -377,7 +377,7 @@ fn measure_value(
         let destination = of_pair.first().map(|place| place.destination);
         let potentials = measure_potentials(topology, steps, of_pair);
         let end = potentials.last().zip(destination);
-        paths += end.map_or(0, |(last, destination)| last[destination]);
+        paths += end.map_or(0, |(last, destination)| last[destination].into());
         for place in of_pair {
             let edge = LayerEdge { step: place.step, edge: EdgeIndex(place.edge) };
             *used_by_origin.entry((place.origin, edge)).or_default() += i128::from(place.length);
@@ -428,9 +428,9 @@ fn measure_potentials(
     topology: &Topology,
     steps: u32,
     lengths: &[LayeredLength],
-) -> Vec<DenseMap<Vertex, i128>> {
-    let unreached = i128::MAX / 2;
-    let mut before: DenseMap<Vertex, i128> = DenseMap::filled(topology.count_vertices(), unreached);
+) -> Vec<DenseMap<Vertex, i64>> {
+    let unreached = i64::MAX / 2;
+    let mut before: DenseMap<Vertex, i64> = DenseMap::filled(topology.count_vertices(), unreached);
     let Some(LayeredLength { origin, destination, .. }) = lengths.first() else {
         before.fill(0);
         return vec![before; steps as usize + 1];
@@ -438,9 +438,9 @@ fn measure_potentials(
     before[*origin] = 0;
     let mut times = vec![before.clone()];
     for step in 1..=steps {
-        let mut own: DenseMap<EdgeIndex, i128> = DenseMap::filled(topology.edges().len(), 0);
+        let mut own: DenseMap<EdgeIndex, i64> = DenseMap::filled(topology.edges().len(), 0);
         for place in lengths.iter().filter(|place| place.step == step) {
-            own[EdgeIndex(place.edge)] = i128::from(place.length);
+            own[EdgeIndex(place.edge)] = place.length as i64;
         }
         // Ranks wait; nothing stays in a switch.
         let mut after = before.clone();
@@ -468,7 +468,7 @@ fn measure_potentials(
 impl LayeredBound {
     /// For each origin, each destination and each time the distance of each vertex from the origin, as certificates have
     /// them. `topology` is the one that the lengths are about.
-    pub(crate) fn list_potentials(&self, topology: &Topology) -> Vec<Vec<i128>> {
+    pub(crate) fn list_potentials(&self, topology: &Topology) -> Vec<Vec<i64>> {
         let mut potentials = Vec::new();
         for origin in topology.ranks() {
             for destination in topology.ranks() {

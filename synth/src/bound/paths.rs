@@ -71,22 +71,23 @@ impl EdgeLists {
         distances
     }
 
-    /// The distances, with the largest one for vertices that no path reaches: no edge leads there from the others.
+    /// The distances, with the largest one for vertices that no path reaches: no edge leads there from the others. The
+    /// sum of all lengths is below 2^63.
     pub(super) fn measure_potentials(
         &self,
         from: Vertex,
         lengths: &DenseMap<EdgeIndex, u64>,
-    ) -> DenseMap<Vertex, i128> {
+    ) -> DenseMap<Vertex, i64> {
         let distances = self.measure_distances(from, lengths);
         let reached = distances.as_slice().iter().copied().filter(|own| *own != UNREACHED);
         let largest = reached.max().unwrap_or(0);
-        let closed = distances.as_slice().iter().map(|own| i128::from(largest.min(*own)));
-        closed.collect::<Vec<i128>>().into()
+        let closed = distances.as_slice().iter().map(|own| largest.min(*own) as i64);
+        closed.collect::<Vec<i64>>().into()
     }
 
     /// By how much potentials rise along an edge, if they do. If they are distances, this is as short as the edge can
     /// be while the distances stay the same.
-    pub(super) fn measure_rise(&self, edge: EdgeIndex, potentials: &DenseMap<Vertex, i128>) -> u64 {
+    pub(super) fn measure_rise(&self, edge: EdgeIndex, potentials: &DenseMap<Vertex, i64>) -> u64 {
         let rise = potentials[self.heads[edge]] - potentials[self.tails[edge]];
         u64::try_from(rise).unwrap_or(0)
     }

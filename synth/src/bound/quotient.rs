@@ -6,7 +6,7 @@
 //! by the number of members of the orbit of the rank and the edge, and as much at each member.
 
 use crate::automorphism::{Automorphism, OrbitMerger, Orbits, Symmetry};
-use crate::dense::DenseKey;
+use crate::dense::{DenseKey, DenseMap};
 use crate::graph::{EdgeIndex, Topology, Vertex};
 
 /// Some ranks, or some ranks and an edge, by their number among all of their kind.
@@ -105,6 +105,43 @@ pub(super) fn merge_pair_edges(topology: &Topology, symmetry: &Symmetry) -> Orbi
         ImageTable::of_pairs(&pairs, &ImageTable::of_edges(topology, generator))
     });
     merge_tables(ranks * ranks * topology.edges().len(), tables)
+}
+
+/// For each rank potentials of all vertices, which are measured for one rank of each orbit. What is measured must be the
+/// same under the automorphisms.
+pub(super) fn spread_potentials<M>(
+    topology: &Topology,
+    generators: &[Automorphism],
+    measure: M,
+) -> Vec<Vec<i64>>
+where
+    M: Fn(Vertex) -> DenseMap<Vertex, i64>,
+{
+    let none: Option<DenseMap<Vertex, i64>> = None;
+    let mut potentials: DenseMap<Vertex, _> = DenseMap::filled(topology.ranks().len(), none);
+    for first in topology.ranks() {
+        if potentials[first].is_some() {
+            continue;
+        }
+        potentials[first] = Some(measure(first));
+        let mut open = vec![first];
+        while let Some(rank) = open.pop() {
+            for generator in generators {
+                let image = generator.map_vertex(rank);
+                let Some(own) = potentials[rank].as_ref().filter(|_| potentials[image].is_none())
+                else {
+                    continue;
+                };
+                let mut mapped = own.clone();
+                for (vertex, potential) in (0..).map(Vertex).zip(own.as_slice()) {
+                    mapped[generator.map_vertex(vertex)] = *potential;
+                }
+                potentials[image] = Some(mapped);
+                open.push(image);
+            }
+        }
+    }
+    potentials.into_values().into_iter().flatten().map(DenseMap::into_values).collect()
 }
 
 /// The largest number that a price may become when it is multiplied so that it can be shared. Sums of as many as there

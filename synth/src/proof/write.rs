@@ -8,7 +8,7 @@ use crate::bound::steps::StepBound;
 use crate::collective::CollectiveKind;
 use crate::graph::Topology;
 use crate::graph::text::write_topology;
-use std::fmt::Display;
+use std::fmt::{Display, Write};
 
 /// A bound of a collective, with what shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,9 +87,11 @@ fn write_certificate(topology: &Topology, certificate: &Certificate) -> String {
 
 /// Each number after a space.
 fn join_numbers<T: Display>(numbers: &[T]) -> String {
-    numbers.iter().fold(String::new(), |mut text, number| {
+    let mut text = String::with_capacity(2 * numbers.len());
+    for number in numbers {
         text.push(' ');
-        text.push_str(&number.to_string());
-        text
-    })
+        // Texts take everything.
+        let _ = write!(text, "{number}");
+    }
+    text
 }
