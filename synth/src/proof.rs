@@ -57,9 +57,10 @@ pub const MAX_PROOF_LINES: usize = 1 << 19;
 /// [`ProofFlaw::TooLong`].
 pub const MAX_CERTIFICATES: usize = 1 << 10;
 
-/// How many edges the certificates of a file may look at in all, which takes about a second: each potential at each of
-/// its vertices' edges. More is [`ProofFlaw::TooLong`].
-pub const MAX_EDGE_WORK: u64 = 1 << 28;
+/// How many edges the certificates of a file may look at in all, which takes up to a second: every edge for each potential
+/// of all vertices, of which there are at most as many as the length of the text allows. It is enough for an AllToAll
+/// on the largest topologies: 500 ranks that are joined pairwise. More is [`ProofFlaw::TooLong`].
+pub const MAX_EDGE_WORK: u64 = 1 << 27;
 
 /// How many bytes of a proof file are read, which takes about a second. More are [`ProofFlaw::TooLong`].
 pub const MAX_PROOF_BYTES: usize = 1 << 25;

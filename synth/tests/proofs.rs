@@ -10,14 +10,15 @@ use synth::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_sc
 use synth::bound::steps::bound_steps;
 use synth::collective::CollectiveKind;
 use synth::families::{
-    BoxShape, RelativeGraph, build_boxes, build_dgx1, build_hub, build_line, build_mi250,
-    build_ring,
+    BoxShape, RelativeGraph, build_boxes, build_dgx1, build_full, build_hub, build_line,
+    build_mi250, build_ring,
 };
 use synth::graph::{SwitchAbilities, Topology, TopologyError, Vertex};
 use synth::proof::read::check_proof;
 use synth::proof::write::{Certificate, write_proof};
 use synth::proof::{
-    MAX_CERTIFICATES, MAX_PROOF_LINES, ProofError, ProofFlaw, ProvedClaim, ProvedQuantity,
+    MAX_CERTIFICATES, MAX_EDGE_WORK, MAX_PROOF_BYTES, MAX_PROOF_LINES, ProofError, ProofFlaw,
+    ProvedClaim, ProvedQuantity,
 };
 use synth::rational::{ArithmeticError, Rational};
 
@@ -505,6 +506,42 @@ fn long_files_are_refused_at_once() {
         check_proof(&file(MAX_CERTIFICATES + 1)),
         error(12 + MAX_CERTIFICATES, ProofFlaw::TooLong)
     );
+}
+
+#[test]
+fn long_certificates_are_refused_at_once() {
+    let too_long = |line| Err(ProofError { line, flaw: ProofFlaw::TooLong });
+    // What is not a proof at all, but too long to find out.
+    assert_eq!(check_proof(&"x".repeat(MAX_PROOF_BYTES + 1)), too_long(1));
+    let short = Err(ProofError { line: 1, flaw: ProofFlaw::Malformed });
+    assert_eq!(check_proof(&"x".repeat(MAX_PROOF_BYTES)), short);
+    // As many potentials as edges can be compared along, and more. The numbers are not looked at.
+    let full = write_proof(&build_full(64, 1).unwrap(), &[]);
+    let head = full.strip_suffix("end 0\n").unwrap();
+    let length = usize::try_from(MAX_EDGE_WORK).unwrap() / (64 * 63) * 64 * 2;
+    let file = |length: usize| format!("{head}lp alltoall 2 : {}\n", "x".repeat(length));
+    let line = head.lines().count() + 1;
+    assert_eq!(check_proof(&file(length)), too_long(line));
+    let malformed = Err(ProofError { line, flaw: ProofFlaw::Malformed });
+    assert_eq!(check_proof(&file(length - 1000)), malformed);
+}
+
+#[test]
+fn proofs_of_large_machines_are_accepted() {
+    let full = build_full(500, 1).unwrap();
+    let boxes = BoxShape {
+        boxes: 128,
+        ranks: 8,
+        port_rate: 9,
+        card_rate: 1,
+        rails: 8,
+        abilities: SwitchAbilities::default(),
+    };
+    for topology in [full, build_boxes(boxes).unwrap()] {
+        let certificates = [Certificate::Lengths { bound: bound_alltoall(&topology).unwrap() }];
+        let proof = check_proof(&write_proof(&topology, &certificates)).unwrap();
+        assert_eq!(proof.claims, expect_claims(&certificates));
+    }
 }
 
 #[test]

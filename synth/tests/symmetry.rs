@@ -125,6 +125,8 @@ fn large_machines_have_few_orbits() {
         ("full 500", build_full(500, 1), [1, 1]),
         ("hub 1000", build_hub(1000, PLAIN), [2, 2]),
         ("line 1001", build_line(1001), [501, 1000]),
+        // Too long for labels that tell all vertices apart.
+        ("line 16000", build_line(16000), [8000, 15999]),
     ];
     for (name, topology, expected) in machines {
         let topology = topology.unwrap();
@@ -135,6 +137,13 @@ fn large_machines_have_few_orbits() {
     let mi250 = build_mi250(4, 50, 16).unwrap();
     let [vertices, _] = count_orbits(&find_symmetry(&mi250), &mi250);
     assert!(vertices < 16 + 1, "{vertices}");
+}
+
+#[test]
+fn searches_end_at_their_budget() {
+    // Each of 600 twins would be chosen, and tried against the next one.
+    let found = search_automorphisms(&build_hub(600, PLAIN).unwrap());
+    assert!(!found.is_whole);
 }
 
 /// All permutations of a set that begins at `first`.

@@ -8,8 +8,8 @@
 //! ```
 
 use super::{
-    DirectedEdge, EdgeAbilities, EdgeRate, RateUnit, SwitchAbilities, Topology, TopologyError,
-    Vertex,
+    DirectedEdge, EdgeAbilities, EdgeRate, MAX_EDGES, MAX_VERTICES, RateUnit, SwitchAbilities,
+    Topology, TopologyError, Vertex,
 };
 use std::fmt;
 use std::str::FromStr;
@@ -86,6 +86,10 @@ pub fn parse_topology(lines: &[&str]) -> Result<Topology, TopologyTextError> {
             Some("switch") => switches.push(parse_switch(words).ok_or(malformed)?),
             Some("edge") => edges.push(parse_edge(words, unit).ok_or(malformed)?),
             _ => return Err(malformed),
+        }
+        // What is too much anyway need not be read.
+        if edges.len() > MAX_EDGES || switches.len() > MAX_VERTICES {
+            break;
         }
     }
     Topology::new(ranks, switches, &edges).map_err(TopologyTextError::Invalid)
@@ -169,5 +173,15 @@ mod tests {
         assert_eq!(parse(&SMALL.replace("edge 3 0", "edge 3 3")), Err(invalid));
         assert_eq!(parse(""), Err(TopologyTextError::Malformed { line: 0 }));
         assert_eq!(parse("rates relative\n"), Err(TopologyTextError::Malformed { line: 1 }));
+    }
+
+    #[test]
+    fn what_is_too_long_is_not_read_to_its_end() {
+        let many =
+            |line: &str| format!("rates relative\nranks 2\n{}nonsense\n", line.repeat(1_000_000));
+        let edges = parse(&many("edge 0 1 1 0 port\n"));
+        assert_eq!(edges, Err(TopologyTextError::Invalid(TopologyError::TooManyEdges)));
+        let switches = parse(&many("switch multicast\n"));
+        assert_eq!(switches, Err(TopologyTextError::Invalid(TopologyError::TooManyVertices)));
     }
 }
