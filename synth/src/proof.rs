@@ -63,7 +63,7 @@ pub const MAX_CERTIFICATES: usize = 1 << 10;
 pub const MAX_EDGE_WORK: u64 = 1 << 27;
 
 /// How many bytes of a proof file are read, which takes about a second. More are [`ProofFlaw::TooLong`].
-pub const MAX_PROOF_BYTES: usize = 1 << 25;
+pub const MAX_PROOF_BYTES: usize = 1 << 24;
 
 /// What a proof file proves.
 #[derive(Clone, Debug, PartialEq, Eq)]
