@@ -4,6 +4,7 @@
 //! status says how it went: see [`Status`].
 
 mod args;
+mod bound;
 mod build;
 mod check;
 mod cuda;
@@ -21,17 +22,21 @@ mod limits;
 mod list;
 mod load;
 mod lowering;
+mod machine;
 mod manifest;
 mod new;
 pub(crate) mod output;
 mod own;
 mod progress;
+mod proof;
+mod reference;
 mod report;
 mod run;
 mod settings;
 mod summary;
 mod sweep;
 mod timings;
+mod topology;
 mod verify;
 mod watch;
 
@@ -111,6 +116,9 @@ fn dispatch(args: &Args, reporter: &mut report::Reporter) -> Result<Status, Fail
         Command::Diff(diff) => diff::run(diff, reporter),
         Command::Decompile(decompile) => decompile::run(decompile, reporter),
         Command::Fmt(fmt) => format::run(fmt, reporter),
+        Command::Topology(topology) => topology::run(&topology.command, reporter),
+        Command::Bound(bound) => bound::run(bound, reporter),
+        Command::Proof(proof) => proof::run(proof, reporter),
         Command::Explain(explain) => explain::run(explain),
         Command::New(new) => new::run(new),
         Command::Completions(completions) => args::complete(completions),

@@ -7,6 +7,7 @@
 mod blocks;
 pub mod contract;
 mod declare;
+mod demand;
 mod domain;
 mod eval;
 mod finish;
@@ -37,6 +38,7 @@ use crate::ir;
 use crate::machine::Machine;
 use crate::resolve::program::{Expr, Frame, OptionSetting, Program, ProgramId, Unit};
 use declare::{Extent, FirstPass};
+pub use demand::{CollectiveQuestion, evaluate_promises};
 use eval::{Eval, Shared};
 pub use first::{count_ranks, first_rank};
 pub use machine::{TopologyQuestion, evaluate_topology};

@@ -28,6 +28,7 @@ pub mod plan;
 pub mod repair;
 pub mod cuda;
 pub mod emulate;
+pub mod demand;
 pub mod decompile;
 pub mod driver;
 pub mod onset;

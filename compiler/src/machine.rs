@@ -3,6 +3,10 @@
 //! In: ranks, switches and links, each with its place in a text. Out: a graph (`synth::graph`), and answers about paths
 //! in it. Ranks come before switches among its vertices, as in the graph.
 
+pub mod dot;
+pub mod drawing;
+pub mod listing;
+
 use crate::source::Span;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -72,6 +76,25 @@ impl Machine {
         Machine { name, declared, graph, nodes, switches, places, in_memory: OnceLock::new() }
     }
 
+    /// How many ranks, nodes, switches and links it has: `16 ranks on 2 nodes, 10 switches, 64 links`.
+    #[must_use]
+    pub fn describe_size(&self) -> String {
+        let count = |number: usize, one: &str, more: &str| {
+            if number == 1 { format!("1 {one}") } else { format!("{number} {more}") }
+        };
+        let ranks = count(self.graph.count_ranks() as usize, "rank", "ranks");
+        let nodes = self.nodes.as_ref().map(|nodes| {
+            let different: std::collections::BTreeSet<&u32> = nodes.iter().collect();
+            format!(" on {}", count(different.len(), "node", "nodes"))
+        });
+        let switches = match self.switches.len() {
+            0 => String::new(),
+            switches => format!(", {}", count(switches, "switch", "switches")),
+        };
+        let links = count(self.graph.edges().len(), "link", "links");
+        format!("{ranks}{}{switches}, {links}", nodes.unwrap_or_default())
+    }
+
     /// What a vertex is called in reports: `rank 3`, `nvlink[0]`.
     #[must_use]
     pub fn name_vertex(&self, vertex: Vertex) -> String {
@@ -82,6 +105,17 @@ impl Machine {
                 self.switches.get(index).cloned().unwrap_or_default()
             }
         }
+    }
+
+    /// The vertex with a name: a number for a rank, `nvlink[0]` for a switch.
+    #[must_use]
+    pub fn find_vertex(&self, name: &str) -> Option<Vertex> {
+        let name = name.trim();
+        if let Ok(rank) = name.parse() {
+            return Some(Vertex(rank)).filter(|rank| self.graph.is_rank(*rank));
+        }
+        let index = self.switches.iter().position(|switch| switch == name)?;
+        Some(Vertex(self.graph.count_ranks() + index as u32))
     }
 
     /// Whether a memory channel can lead from one rank to another: a path joins them whose edges are all for memory,

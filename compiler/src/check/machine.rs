@@ -20,11 +20,13 @@ pub(crate) fn check(program: &Program) -> Vec<Diagnostic> {
         let uses = SwitchUses::collect(rank);
         for (id, channel) in rank.channels.entries() {
             let Some(lacks) = find_lack(machine, from, channel, uses.of(id)) else { continue };
-            let finding = Finding { place: program.origins.place(channel.origin), code: lacks.code() };
+            let finding =
+                Finding { place: program.origins.place(channel.origin), code: lacks.code() };
             found.entry(finding).or_insert_with(|| Missing { first: lacks, count: 0 }).count += 1;
         }
     }
-    let reports = found.into_iter().map(|(finding, missing)| missing.report(machine, finding.place));
+    let reports =
+        found.into_iter().map(|(finding, missing)| missing.report(machine, finding.place));
     reports.collect()
 }
 
@@ -124,17 +126,17 @@ impl Missing {
         match self.count - 1 {
             0 => report,
             1 => report.note("the same holds for another channel of this declaration"),
-            more => report.note(format!("the same holds for {more} other channels of this declaration")),
+            more => {
+                report.note(format!("the same holds for {more} other channels of this declaration"))
+            }
         }
     }
 }
 
 fn report_memory(machine: &Machine, from: RankId, to: RankId, place: Place) -> Diagnostic {
     let (here, there) = (Vertex(from.0), Vertex(to.0));
-    let message = format!(
-        "rank {} cannot reach the memory of rank {} on `{}`",
-        from.0, to.0, machine.name
-    );
+    let message =
+        format!("rank {} cannot reach the memory of rank {} on `{}`", from.0, to.0, machine.name);
     let report = Diagnostic::new(Code::E1107, place, message);
     let port = machine.find_port_path(here, there);
     let passes_rank = port.as_ref().is_some_and(|path| {
@@ -142,7 +144,8 @@ fn report_memory(machine: &Machine, from: RankId, to: RankId, place: Place) -> D
         path.vertices.iter().skip(1).take(inner).any(|vertex| machine.graph.is_rank(*vertex))
     });
     // Where the two are joined, but not for memory, it is a link on the way that is not.
-    let other = port.filter(|_| !passes_rank).and_then(|path| find_other_link(machine, &path.vertices));
+    let other =
+        port.filter(|_| !passes_rank).and_then(|path| find_other_link(machine, &path.vertices));
     let report = match other {
         Some(span) => report
             .and(span, "this joins them, but not for memory")
@@ -163,7 +166,8 @@ fn find_other_link(machine: &Machine, vertices: &[Vertex]) -> Option<Span> {
     vertices.windows(2).find_map(|pair| {
         let &[from, to] = pair else { return None };
         let mut edges = machine.graph.edges().iter();
-        let is_other = edges.any(|edge| edge.from == from && edge.to == to && !edge.abilities.memory);
+        let is_other =
+            edges.any(|edge| edge.from == from && edge.to == to && !edge.abilities.memory);
         is_other.then(|| machine.find_place(from, to)).flatten()
     })
 }
@@ -182,11 +186,8 @@ fn report_switch(
     };
     let few: Vec<String> = ranks.iter().take(8).map(ToString::to_string).collect();
     let dots = if ranks.len() > few.len() { ", .." } else { "" };
-    let message = format!(
-        "no switch of `{}` {what} the ranks {}{dots}",
-        machine.name,
-        few.join(", ")
-    );
+    let message =
+        format!("no switch of `{}` {what} the ranks {}{dots}", machine.name, few.join(", "));
     let report = Diagnostic::new(Code::E1109, place, message);
     let joining = machine.find_common_switch(ranks, SwitchAbilities::default());
     let port = joining.and_then(|switch| {
@@ -194,7 +195,9 @@ fn report_switch(
         Some((machine.name_vertex(switch), machine.find_place(*first, switch)?))
     });
     match port {
-        Some((name, span)) => report.and(span, format!("`{name}` joins them, and has no such ability")),
+        Some((name, span)) => {
+            report.and(span, format!("`{name}` joins them, and has no such ability"))
+        }
         None => report.and(machine.declared, "no switch has a port for memory to each of them"),
     }
 }

@@ -113,6 +113,12 @@ pub(crate) enum Command {
     Diff(Diff),
     /// Write the program of a plan, as .ccl
     Decompile(Decompile),
+    /// Show a machine, or write it for other tools
+    Topology(Topology),
+    /// Show the least that a collective takes on a machine, with proof
+    Bound(Bound),
+    /// Check a file of proofs that `bound` wrote
+    Proof(Proof),
     /// Format source files
     Fmt(Fmt),
     /// Explain the code of a report
@@ -138,6 +144,9 @@ pub(crate) struct Elaboration {
     /// The program to use, if a file has several
     #[arg(long, value_name = "NAME")]
     pub(crate) program: Option<String>,
+    /// The machine that it is for.
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
     /// Refuse programs with more operations than this
     #[arg(long, value_name = "N", default_value_t = 16_000_000)]
     pub(crate) max_operations: u64,
@@ -150,6 +159,18 @@ pub(crate) struct Elaboration {
     /// Which checks to make; `none` and `proof` are for measurements, and report limits of the target as warnings
     #[arg(long, value_enum, default_value_t = Checks::All, hide = true)]
     pub(crate) checks: Checks,
+}
+
+/// The machine that a command is about.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct MachineArgs {
+    /// The machine: a topology of the library (`dgx1`, `'dgx_h100(boxes=2)'`) or of a file (`machines.ccl`,
+    /// `'machines.ccl::pod(boxes=2)'`). For programs it sets the number of ranks, and comes before the program's own
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) topology: Option<String>,
+    /// The ranks of the machine that are used, in the order of the program's: `0,2,4,6`
+    #[arg(long, value_name = "RANKS")]
+    pub(crate) on: Option<String>,
 }
 
 /// How much is checked.
@@ -461,6 +482,118 @@ pub(crate) struct Decompile {
     /// The output file [default: standard output]
     #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// `cclc topology`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Topology {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: TopologyCommand,
+}
+
+/// The commands about topologies.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TopologyCommand {
+    /// Show a machine: its nodes, links and switches
+    Show(ShowTopology),
+    /// Write a machine as a graph
+    Export(ExportTopology),
+}
+
+/// `cclc topology show`
+#[derive(Debug, clap::Args)]
+pub(crate) struct ShowTopology {
+    /// A topology of the library (`dgx1`, `'dgx_h100(boxes=2)'`) or of a file
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) machine: String,
+    /// The ranks of the machine that are used: `0,2,4,6`
+    #[arg(long, value_name = "RANKS")]
+    pub(crate) on: Option<String>,
+    /// Write a picture to this file, as SVG
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) picture: Option<PathBuf>,
+    /// The folder in which imported files must be [default: the current one, or that of a source file outside it]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) root: Option<PathBuf>,
+}
+
+/// `cclc topology export`
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExportTopology {
+    /// A topology of the library (`dgx1`, `'dgx_h100(boxes=2)'`) or of a file
+    #[arg(value_name = "NAME|FILE")]
+    pub(crate) machine: String,
+    /// The ranks of the machine that are used: `0,2,4,6`
+    #[arg(long, value_name = "RANKS")]
+    pub(crate) on: Option<String>,
+    /// The form of the graph
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = GraphFormat::Dot)]
+    pub(crate) format: GraphFormat,
+    /// The file; `-` is standard output
+    #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath, default_value = "-")]
+    pub(crate) output: Option<PathBuf>,
+    /// The folder in which imported files must be [default: the current one, or that of a source file outside it]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) root: Option<PathBuf>,
+}
+
+/// Forms of graphs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// For Graphviz
+    Dot,
+}
+
+/// `cclc bound`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Bound {
+    /// A collective of the library (`allgather`, `'broadcast(root=3)'`), or of a file (`'mine.ccl::exchange(chunks=2)'`)
+    pub(crate) collective: String,
+    /// The machine.
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+    /// Up to how many steps there are bounds for each number of them [default: 6 more than the least number]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_steps: Option<u32>,
+    /// A link that carries nothing: `0->1`, `0<->1`, `0->nvswitch[0]`; may be given several times
+    #[arg(long, value_name = "LINK", help_heading = "Sketch")]
+    pub(crate) forbid: Vec<String>,
+    /// A link between nodes that is used; all others between nodes are not. May be given several times
+    #[arg(long, value_name = "LINK", help_heading = "Sketch")]
+    pub(crate) via: Vec<String>,
+    /// How many hops from rank to rank a value takes at most
+    #[arg(long, value_name = "N", help_heading = "Sketch")]
+    pub(crate) max_hops: Option<u32>,
+    /// What forwards values on their way
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Relay::Ranks, help_heading = "Sketch")]
+    pub(crate) relay: Relay,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the proofs of all bounds to this file, which `cclc proof` checks
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) prove: Option<PathBuf>,
+    /// The folder in which imported files must be [default: the current one, or that of a source file outside it]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) root: Option<PathBuf>,
+}
+
+/// What forwards values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Relay {
+    /// Switches only: each value takes one hop
+    None,
+    /// Ranks, too
+    Ranks,
+}
+
+/// `cclc proof`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Proof {
+    /// The file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
 }
 
 /// `cclc fmt`

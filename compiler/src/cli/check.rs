@@ -9,7 +9,7 @@ use super::summary::{Summaries, Summary};
 use super::{Failure, Status, build, fix, folders, sweep};
 use compiler::diagnostic::Diagnostic;
 use compiler::driver::{self, Goal, Proof};
-use compiler::elaborate::Settings;
+use compiler::elaborate::{Settings, TopologyQuestion, evaluate_topology};
 use compiler::interrupt::Interrupt;
 use compiler::onset;
 use compiler::phase::phase;
@@ -49,6 +49,7 @@ fn files(check: &Check, reporter: &mut Reporter) -> Result<Vec<String>, Failure>
     let interrupt = reporter.interrupt.clone();
     let mut remarks = Vec::new();
     for file in loaded.iter().filter(|file| !file.broken) {
+        remarks.extend(check_topologies(reporter, file, &interrupt));
         for program in load::programs(&file.unit, elaboration) {
             remarks
                 .extend(check_program(reporter, check, &given, &file.unit, program, &interrupt)?);
@@ -56,6 +57,26 @@ fn files(check: &Check, reporter: &mut Reporter) -> Result<Vec<String>, Failure>
     }
     reporter.is_stopped();
     Ok(remarks)
+}
+
+/// Evaluates the topologies of a file that need no arguments: those of programs are evaluated with theirs. Returns what
+/// is said of a file that has nothing else.
+fn check_topologies(reporter: &mut Reporter, file: &Loaded, interrupt: &Interrupt) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for (topology, row) in file.unit.topologies.entries() {
+        let needs_none = row.parameters.iter().all(|parameter| parameter.default.is_some());
+        if row.span.file != file.file || !needs_none {
+            continue;
+        }
+        let question =
+            TopologyQuestion { topology, arguments: Vec::new(), on: None, span: row.span };
+        let (machine, reports) = evaluate_topology(&file.unit, &question, interrupt);
+        reporter.add_new(reports);
+        if let Some(machine) = machine.filter(|_| file.unit.programs.is_empty()) {
+            remarks.push(format!("`{}`: {}", row.name, machine.describe_size()));
+        }
+    }
+    remarks
 }
 
 /// Every `-D` and `--program` must mean something in some file; if a file is broken, it may be that one.

@@ -6,6 +6,7 @@ use super::{Failure, files};
 use compiler::diagnostic::nearest;
 use compiler::driver;
 use compiler::resolve::program::{ProgramId, Unit};
+use compiler::source::FileId;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,8 @@ use std::sync::Arc;
 
 /// A file that was read and resolved.
 pub(crate) struct Loaded {
+    /// The file.
+    pub(crate) file: FileId,
     /// Its programs and what they use.
     pub(crate) unit: Unit,
     /// Whether it has errors; its programs must then not be elaborated.
@@ -25,7 +28,16 @@ pub(crate) fn load(
     elaboration: &Elaboration,
     path: &Path,
 ) -> Option<Loaded> {
-    if let Some(root) = elaboration.root.as_deref().filter(|root| !root.is_dir()) {
+    load_file(reporter, elaboration.root.as_deref(), path)
+}
+
+/// The same; imports have to be in the folder `root`, if it is given.
+pub(crate) fn load_file(
+    reporter: &mut Reporter,
+    root: Option<&Path>,
+    path: &Path,
+) -> Option<Loaded> {
+    if let Some(root) = root.filter(|root| !root.is_dir()) {
         reporter.unreadable(root, "it is not a folder");
         return None;
     }
@@ -37,7 +49,7 @@ pub(crate) fn load(
             return None;
         }
     };
-    let root = files::root(elaboration.root.as_deref(), path);
+    let root = files::root(root, path);
     let text = reporter.sources.files[main].text.clone();
     let mut left = most - text.len() as u64;
     let mut known: BTreeMap<PathBuf, Arc<str>> = BTreeMap::new();
@@ -58,7 +70,7 @@ pub(crate) fn load(
         return None;
     }
     let broken = reporter.add(diagnostics);
-    Some(Loaded { unit, broken })
+    Some(Loaded { file: main, unit, broken })
 }
 
 /// The selected programs: the one that `--program` names, otherwise all.

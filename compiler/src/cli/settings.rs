@@ -5,9 +5,11 @@
 
 use super::Failure;
 use super::args::{Checks, Elaboration};
+use super::machine::find_machine;
 use super::report::{Reporter, Shown};
 use compiler::diagnostic::{Diagnostic, nearest};
 use compiler::elaborate::Settings;
+use compiler::machine::Machine;
 use compiler::resolve;
 use compiler::resolve::program::{
     Expr, ExprKind, OptionName, OptionSetting, Parameter, Program, Type,
@@ -17,6 +19,7 @@ use compiler::syntax;
 use compiler::syntax::ast;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The most values that one `-D` may give.
 const MAX_VALUES: i64 = 100_000;
@@ -50,12 +53,15 @@ pub(crate) struct Given {
     /// In the order given.
     pub(crate) definitions: Vec<Definition>,
     options: Vec<OptionSetting>,
+    machine: Option<Arc<Machine>>,
 }
 
 /// Reads the arguments.
 pub(crate) fn given(reporter: &mut Reporter, elaboration: &Elaboration) -> Result<Given, Failure> {
     let definitions = definitions(reporter, &elaboration.define)?;
-    Ok(Given { definitions, options: options(reporter, elaboration)? })
+    let options = options(reporter, elaboration)?;
+    let machine = find_machine(reporter, &elaboration.machine, elaboration.root.as_deref())?;
+    Ok(Given { definitions, options, machine })
 }
 
 fn definitions(reporter: &mut Reporter, given: &[String]) -> Result<Vec<Definition>, Failure> {
@@ -144,6 +150,7 @@ impl Given {
         Settings {
             parameters,
             options: self.options.clone(),
+            machine: self.machine.clone(),
             max_operations: elaboration.max_operations,
             promises: elaboration.checks != Checks::None,
             ..Settings::default()
@@ -401,7 +408,7 @@ fn fits(value: &Expr, parameter: &Type) -> bool {
 }
 
 /// Whether a type is a parameter's; a number is also a rank.
-fn is_type(value: &Type, parameter: &Type) -> bool {
+pub(crate) fn is_type(value: &Type, parameter: &Type) -> bool {
     match (value, parameter) {
         (Type::Error, _) | (_, Type::Error) => true,
         (Type::Int | Type::Rank, Type::Int | Type::Rank) => true,

@@ -143,7 +143,7 @@ fn first_in_place<'a>(
 
 impl<'a> Eval<'_, 'a> {
     /// Sets the parameters. Returns those that the command line sets to something other than their
-    /// default, with their values.
+    /// default, with their values. A machine of the command line sets the number of ranks, too.
     fn parameters(&mut self, settings: &'a Settings) -> Evaluated<Vec<(String, String)>> {
         let mut changed = Vec::new();
         let program = self.world.program;
@@ -154,6 +154,11 @@ impl<'a> Eval<'_, 'a> {
                 .find(|(name, _)| *name == parameter.name)
                 .map(|(_, value)| value);
             let default = match (&parameter.default, given) {
+                (None, None)
+                    if self.of_machine(settings, LocalId::from_index(position)).is_some() =>
+                {
+                    None
+                }
                 (None, None) => {
                     return Err(
                         self.fail_at(String::new(), missing(parameter.span, &parameter.name))
@@ -164,17 +169,33 @@ impl<'a> Eval<'_, 'a> {
             };
             let value = match given {
                 Some(given) => self.given(given, &parameter.ty, &parameter.name)?,
-                None => default.clone().unwrap_or(Value::Unset),
+                None => match self.of_machine(settings, LocalId::from_index(position)) {
+                    Some(value) => value,
+                    None => default.clone().unwrap_or(Value::Unset),
+                },
             };
             if value.is_longer_than(MAX_LIST) {
                 return Err(self.fail_at(String::new(), too_long(parameter.span)));
             }
-            if given.is_some() && default.as_ref() != Some(&value) {
+            if default.as_ref() != Some(&value) {
                 changed.push((parameter.name.clone(), text(&value)));
             }
             self.bind(LocalId::from_index(position), value);
         }
         Ok(changed)
+    }
+
+    /// The value of a parameter that says how many ranks there are, on the machine of the settings.
+    fn of_machine(&self, settings: &Settings, parameter: LocalId) -> Option<Value> {
+        let (machine, program) = (settings.machine.as_ref()?, self.world.program);
+        let ranks = i64::from(machine.graph.count_ranks());
+        if program.ranks == Some(parameter) {
+            return Some(Value::Int(ranks));
+        }
+        let nodes = machine.nodes.as_ref().filter(|_| program.ranks_per_node == Some(parameter))?;
+        let first = nodes.first()?;
+        let width = nodes.iter().take_while(|node| *node == first).count() as i64;
+        Some(Value::Int(width))
     }
 
     fn given(&mut self, given: &'a Expr, ty: &Type, name: &str) -> Evaluated<Value> {

@@ -90,6 +90,8 @@ enum Role {
     Plain,
     /// It holds names to import.
     Import,
+    /// It holds the links that a machine lacks: `without [0 -> 1]`.
+    Links,
     /// It is the parenthesis of a `for` or of options as other languages write them, with `;` inside; it is reported as
     /// what it is.
     Turns,
@@ -312,6 +314,7 @@ impl<'t> Balance<'t> {
         let (chain, waiting) = (0, Waiting::default());
         let role = match (last, token.kind) {
             (Kind::PathSeparator, _) => Role::Import,
+            (Kind::Without, _) => Role::Links,
             (Kind::For | Kind::Options, Kind::LeftParen) => Role::Turns,
             _ => Role::Plain,
         };
@@ -369,6 +372,7 @@ impl<'t> Balance<'t> {
             Kind::For if !token.first && closes(rest, top.closer) => false,
             Kind::Semicolon if top.role == Role::Turns => behind(rest.iter(), top.closer).is_none(),
             Kind::Comma | Kind::Relaxed if top.role == Role::Statement => false,
+            Kind::Arrow if top.role == Role::Links => false,
             Kind::Semicolon | Kind::Arrow | Kind::Via | Kind::Relaxed => true,
             Kind::Equal => top.closer == Kind::RightBracket,
             Kind::Comma => top.each == Each::Value || (top.each == Each::No && top.holds_one),
@@ -629,7 +633,7 @@ impl<'t> Balance<'t> {
                     add_closer(fault, &open, last);
                 }
             }
-            Role::Plain | Role::Import | Role::Turns | Role::Statement => {
+            Role::Plain | Role::Import | Role::Links | Role::Turns | Role::Statement => {
                 self.faults.push(missing_closer(&open, last));
             }
         }

@@ -1,0 +1,338 @@
+//! Bounds as text and as JSON.
+
+use compiler::bytes;
+use compiler::machine::Machine;
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+use synth::bound::collective::{
+    Attainment, BandwidthWitness, BoundInSteps, CollectiveBounds, StepWitness, SweepEnd,
+};
+use synth::bound::{Completeness, CutBound};
+use synth::collective::{Collective, CollectiveKind};
+use synth::graph::{RateUnit, Vertex};
+use synth::rational::Rational;
+use synth::sketch::SketchGap;
+
+/// How many vertices of a cut are shown in a text.
+const SHOWN: usize = 16;
+
+/// What is said of a collective on a machine.
+pub(super) struct Answer<'a> {
+    pub(super) name: &'a str,
+    pub(super) machine: &'a Machine,
+    pub(super) bounds: &'a CollectiveBounds,
+}
+
+impl Answer<'_> {
+    /// A table for people.
+    pub(super) fn write_text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.fill_text(&mut text);
+        text
+    }
+
+    fn fill_text(&self, text: &mut String) -> std::fmt::Result {
+        let Answer { name, machine, bounds } = self;
+        let ranks = machine.graph.count_ranks();
+        writeln!(text, "{name} on {} ({ranks} ranks)", machine.name)?;
+        writeln!(text, "  a chunk is {}", self.describe_chunk())?;
+        writeln!(text, "  {}", self.describe_round())?;
+        let steps = &bounds.steps;
+        let [from, to] = match self.runs_backwards() {
+            true => [steps.to, steps.from],
+            false => [steps.from, steps.to],
+        };
+        let why = format!("rank {to} is as many hops away from rank {from}");
+        writeln!(text, "  {:<12}{:>12}  {why}", "steps", steps.steps)?;
+        let bandwidth = &bounds.bandwidth;
+        let value = self.round(bandwidth.value).to_string();
+        writeln!(text, "  {:<12}{value:>12}  {}", "bandwidth", self.describe_witness())?;
+        if let Some(rate) = self.algorithm_bandwidth() {
+            writeln!(text, "  {:<12}{:>12}  {rate}", "", "")?;
+        }
+        for bound in &bounds.by_steps {
+            let label = if bound.steps == 1 {
+                "in 1 step".to_owned()
+            } else {
+                format!("in {} steps", bound.steps)
+            };
+            let value = self.round(bound.value).to_string();
+            writeln!(text, "  {label:<12}{value:>12}  {}", describe_step(bound))?;
+        }
+        for note in self.notes() {
+            writeln!(text, "  note: {note}")?;
+        }
+        Ok(())
+    }
+
+    /// One line of JSON.
+    pub(super) fn write_json(&self) -> String {
+        let Answer { name, machine, bounds } = self;
+        let by_steps: Map<String, Value> = bounds
+            .by_steps
+            .iter()
+            .map(|bound| (bound.steps.to_string(), json!(self.round(bound.value).to_string())))
+            .collect();
+        let mut object = json!({
+            "collective": name,
+            "topology": machine.name,
+            "ranks": machine.graph.count_ranks(),
+            "steps": bounds.steps.steps,
+            "rounds_per_chunk": self.round(bounds.bandwidth.value).to_string(),
+            "by_steps": by_steps,
+            "witness": self.witness_json(),
+            "completeness": bounds.bandwidth.completeness.to_string(),
+            "notes": self.notes(),
+        });
+        let Some(fields) = object.as_object_mut() else { return String::new() };
+        if self.has_rates() {
+            fields.insert("seconds_per_byte".to_owned(), json!(bounds.bandwidth.value.to_string()));
+            fields.insert("round".to_owned(), json!(self.quantum_text()));
+        }
+        if let Some(comparison) = &bounds.allreduce {
+            let composed = self.round(comparison.composed);
+            let per_shard = self.round(comparison.composed_per_shard);
+            let without = comparison.without_abilities.map(|value| self.round(value).to_string());
+            let value = json!({
+                "reduce_scatter_and_allgather": composed.to_string(),
+                "per_shard": per_shard.to_string(),
+                "without_multicast_and_reduce": without,
+            });
+            fields.insert("allreduce".to_owned(), value);
+        }
+        format!("{object}\n")
+    }
+
+    fn witness_json(&self) -> Value {
+        match &self.bounds.bandwidth.witness {
+            BandwidthWitness::Cut(cut) => {
+                let names: Vec<String> =
+                    cut.side.iter().map(|vertex| self.machine.name_vertex(*vertex)).collect();
+                json!({ "cut": names, "outside": self.machine.name_vertex(cut.outside) })
+            }
+            BandwidthWitness::Lengths(bound) => json!({ "lengths": bound.lengths }),
+            BandwidthWitness::Flows(_) => json!({ "dual": "lengths of links for each value" }),
+            BandwidthWitness::AllReduce(_) => {
+                json!({ "dual": "lengths and potentials of both halves" })
+            }
+        }
+    }
+
+    fn kind(&self) -> Option<CollectiveKind> {
+        match &self.bounds.collective {
+            Collective::Known(kind) => Some(*kind),
+            Collective::Demands(_) => None,
+        }
+    }
+
+    fn runs_backwards(&self) -> bool {
+        self.kind().is_some_and(|kind| kind.reverse().is_some())
+    }
+
+    fn has_rates(&self) -> bool {
+        self.machine.graph.unit() == RateUnit::BytesPerSecond
+    }
+
+    /// A time in rounds: with rates, a round is the time in which a chunk passes the largest rate that divides all
+    /// others.
+    fn round(&self, value: Rational) -> Rational {
+        let factor = Rational::from_integer(self.bounds.factor);
+        let value = value.checked_mul(factor).unwrap_or(value);
+        match self.has_rates() {
+            true => value.checked_mul(self.machine.graph.quantum()).unwrap_or(value),
+            false => value,
+        }
+    }
+
+    fn quantum_text(&self) -> String {
+        let quantum = self.machine.graph.quantum();
+        let whole = i64::try_from(quantum.numerator()).ok().filter(|_| quantum.denominator() == 1);
+        whole.map_or_else(|| format!("{quantum} bytes per second"), bytes::rate_text)
+    }
+
+    fn describe_round(&self) -> String {
+        match self.has_rates() {
+            true => format!("a round is the time in which one passes {}", self.quantum_text()),
+            false => "a link of bandwidth 1 carries one in a round".to_owned(),
+        }
+    }
+
+    fn describe_chunk(&self) -> String {
+        let of_kind = self.describe_chunk_of_kind();
+        match self.bounds.factor {
+            1 => of_kind.to_owned(),
+            factor => {
+                format!("one of the {factor} that are {of_kind}; the numbers are for all of them")
+            }
+        }
+    }
+
+    fn describe_chunk_of_kind(&self) -> &'static str {
+        match self.kind() {
+            Some(CollectiveKind::AllGather | CollectiveKind::Gather(_)) => {
+                "what one rank contributes"
+            }
+            Some(CollectiveKind::ReduceScatter | CollectiveKind::Scatter(_)) => {
+                "what one rank gets"
+            }
+            Some(CollectiveKind::AllToAll) => "what one rank sends to another one",
+            Some(
+                CollectiveKind::AllReduce
+                | CollectiveKind::Broadcast(_)
+                | CollectiveKind::Reduce(_),
+            ) => "the whole buffer",
+            None => "a chunk of the collective's declaration",
+        }
+    }
+
+    /// NCCL's algorithm bandwidth (nccl-tests, PERFORMANCE.md): the bytes of the whole operation, divided by the time.
+    fn algorithm_bandwidth(&self) -> Option<String> {
+        if !self.has_rates() {
+            return None;
+        }
+        let ranks = u64::from(self.machine.graph.count_ranks());
+        let chunks = match self.kind()? {
+            CollectiveKind::AllGather
+            | CollectiveKind::ReduceScatter
+            | CollectiveKind::AllToAll
+            | CollectiveKind::Gather(_)
+            | CollectiveKind::Scatter(_) => ranks,
+            CollectiveKind::AllReduce
+            | CollectiveKind::Broadcast(_)
+            | CollectiveKind::Reduce(_) => 1,
+        };
+        let rate = Rational::from_integer(chunks).checked_div(self.bounds.bandwidth.value).ok()?;
+        let rate = rate.numerator() as f64 / rate.denominator() as f64 / 1e9;
+        Some(format!("at most {rate:.1} GB/s of algorithm bandwidth, as nccl-tests count it"))
+    }
+
+    fn describe_witness(&self) -> String {
+        let bandwidth = &self.bounds.bandwidth;
+        let witness = match &bandwidth.witness {
+            BandwidthWitness::Cut(cut) => self.describe_cut(cut),
+            BandwidthWitness::Lengths(_) => {
+                "by lengths of links: the dual of the flow program".to_owned()
+            }
+            BandwidthWitness::Flows(_) => {
+                "by lengths of links for each value: the dual of the flow program".to_owned()
+            }
+            BandwidthWitness::AllReduce(_) => {
+                "by the dual of the program for sums and copies".to_owned()
+            }
+        };
+        qualify(&witness, bandwidth.completeness)
+    }
+
+    fn describe_cut(&self, cut: &CutBound) -> String {
+        let vertices = self.machine.graph.count_vertices();
+        let outside: Vec<Vertex> = (0..vertices as u32)
+            .map(Vertex)
+            .filter(|vertex| cut.side.binary_search(vertex).is_err())
+            .collect();
+        let verb = if self.runs_backwards() { "enter" } else { "leave" };
+        let other = if self.runs_backwards() { "leave" } else { "enter" };
+        match cut.side.len() <= outside.len() {
+            true => format!("what must {verb} {}", self.list(&cut.side)),
+            false => format!("what must {other} {}", self.list(&outside)),
+        }
+    }
+
+    fn list(&self, vertices: &[Vertex]) -> String {
+        let names: Vec<String> = vertices
+            .iter()
+            .take(SHOWN)
+            .map(|vertex| match self.machine.graph.is_rank(*vertex) {
+                true => vertex.to_string(),
+                false => self.machine.name_vertex(*vertex),
+            })
+            .collect();
+        let more = vertices.len() - names.len();
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        format!("{{{}{more}}}", names.join(", "))
+    }
+
+    /// What has to be known to read the numbers.
+    fn notes(&self) -> Vec<String> {
+        let bounds = self.bounds;
+        let mut notes = Vec::new();
+        match bounds.bandwidth.attainment {
+            Attainment::InSteps(_) | Attainment::Unknown => {}
+            Attainment::LimitOnly => notes.push(
+                "the bandwidth bound is a limit that no number of steps reaches: each step more comes nearer"
+                    .to_owned(),
+            ),
+        }
+        match bounds.sweep_end {
+            SweepEnd::ReachedBandwidth | SweepEnd::MaxSteps => {}
+            SweepEnd::TooLarge => {
+                notes.push(
+                    "bounds for more steps are left out: the program is too large".to_owned(),
+                );
+            }
+            SweepEnd::OutOfBudget => notes.push(
+                "bounds for more steps are left out: a search ended at its budget".to_owned(),
+            ),
+        }
+        if let Some(comparison) = &bounds.allreduce {
+            let [composed, shard] =
+                [comparison.composed, comparison.composed_per_shard].map(|value| self.round(value));
+            let ranks = self.machine.graph.count_ranks();
+            notes.push(format!(
+                "a ReduceScatter and an AllGather take {composed} rounds for the whole buffer, {shard} for each of its {ranks} shards"
+            ));
+            if let Some(without) = comparison.without_abilities {
+                let without = self.round(without);
+                notes.push(format!("without multicast and reduction in switches: {without}"));
+            }
+        }
+        notes.extend(bounds.gaps.iter().map(|gap| self.describe_gap(gap)));
+        notes
+    }
+}
+
+impl Answer<'_> {
+    fn describe_gap(&self, gap: &SketchGap) -> String {
+        match gap {
+            SketchGap::Passage { edge, .. } => {
+                let ends = self.bounds.topology.edges().get(edge.0 as usize);
+                let link = ends.map_or_else(String::new, |edge| {
+                    let [from, to] =
+                        [edge.from, edge.to].map(|vertex| self.machine.name_vertex(vertex));
+                    format!(" from {from} to {to}")
+                });
+                format!(
+                    "the link{link} also carries what stays in a node, so the bounds allow it to carry more"
+                )
+            }
+            SketchGap::HopsOfSums => {
+                "sums that several ranks get have no limit on hops but in the number of steps"
+                    .to_owned()
+            }
+            SketchGap::TooManyHops => {
+                "the limit on hops is in the number of steps only: the program is too large"
+                    .to_owned()
+            }
+            SketchGap::HopsWithinSteps => {
+                "bounds for more steps than hops have each limit, but not both at once".to_owned()
+            }
+        }
+    }
+}
+
+fn describe_step(bound: &BoundInSteps) -> String {
+    let witness = match &bound.witness {
+        StepWitness::Layered(_) | StepWitness::Flows(_) => "by lengths of links in each step",
+        StepWitness::Bandwidth => "the bandwidth bound",
+        StepWitness::OneMoreStep => "no less than with one step more",
+    };
+    qualify(witness, bound.completeness)
+}
+
+/// Says of a bound that is not known to be the least one that it may be below it.
+fn qualify(witness: &str, completeness: Completeness) -> String {
+    match completeness == Completeness::Optimal {
+        true => witness.to_owned(),
+        false => format!("{witness} ({completeness}: the least may be more)"),
+    }
+}

@@ -1,0 +1,278 @@
+//! A picture of a machine as SVG: its ranks, node by node, its switches, and the links between them.
+//!
+//! Ranks that are linked directly stand in a circle, others in a row under the switches of their node. Switches of
+//! several nodes are above, those that join switches higher. The wider a line, the more it carries.
+
+use super::listing::describe_edge;
+use super::{EdgeEnds, Machine};
+use std::collections::{BTreeMap, BTreeSet};
+use std::f64::consts::TAU;
+use std::fmt::Write as _;
+use synth::graph::{DirectedEdge, Vertex};
+use synth::rational::Rational;
+
+/// The most links that are drawn; nobody can tell more apart.
+pub const MOST_LINKS: usize = 4096;
+
+/// How far ranks of a row are apart, the radius of a rank, and the space around everything.
+const STEP: f64 = 46.0;
+const RADIUS: f64 = 14.0;
+const MARGIN: f64 = 24.0;
+/// The height of a row of switches, and of a switch.
+const ROW: f64 = 64.0;
+const SWITCH: f64 = 24.0;
+/// How many nodes stand beside each other.
+const NODES_IN_ROW: usize = 4;
+
+const STYLE: &str = "text{font:11px monospace;fill:#1f2328;text-anchor:middle}.name{font-weight:bold}\
+.node{fill:#f6f8fa;stroke:#c4cad0}.rank{fill:#ddf4ff;stroke:#0969da}.switch{fill:#fff8c5;stroke:#9a6700}\
+.memory{stroke:#0969da}.port{stroke:#1a7f37;stroke-dasharray:5 3}.link{fill:none;opacity:.6}";
+
+/// A place in the picture.
+#[derive(Clone, Copy)]
+struct Point {
+    x: f64,
+    y: f64,
+}
+
+/// A node of the machine: its ranks, and the switches that lead to these only.
+struct NodeParts {
+    number: Option<u32>,
+    ranks: Vec<Vertex>,
+    switches: Vec<Vertex>,
+    in_circle: bool,
+}
+
+impl NodeParts {
+    fn radius(&self) -> f64 {
+        (self.ranks.len() as f64 * STEP / TAU).max(STEP)
+    }
+
+    fn width(&self) -> f64 {
+        let ranks =
+            if self.in_circle { 2.0 * self.radius() } else { self.ranks.len() as f64 * STEP };
+        ranks.max(self.switches.len() as f64 * 2.0 * STEP) + 2.0 * RADIUS
+    }
+
+    fn height(&self) -> f64 {
+        let ranks = if self.in_circle { 2.0 * self.radius() } else { 0.0 };
+        let switches = if self.switches.is_empty() { 0.0 } else { ROW };
+        ranks + switches + 4.0 * RADIUS
+    }
+}
+
+/// The picture; none if it would have too many links.
+#[must_use]
+pub fn write_drawing(machine: &Machine) -> Option<String> {
+    if machine.graph.edges().len() > MOST_LINKS {
+        return None;
+    }
+    let nodes = collect_nodes(machine);
+    let above = collect_above(machine, &nodes);
+    let mut places: BTreeMap<Vertex, Point> = BTreeMap::new();
+    let mut boxes = String::new();
+    let top = MARGIN + 20.0 + above.len() as f64 * ROW;
+    let (mut x, mut y, mut tallest, mut width) = (MARGIN, top, 0.0_f64, 0.0_f64);
+    for (index, node) in nodes.iter().enumerate() {
+        if index > 0 && index % NODES_IN_ROW == 0 {
+            (x, y, tallest) = (MARGIN, y + tallest + MARGIN, 0.0);
+        }
+        place_node(node, Point { x, y }, &mut places, &mut boxes);
+        x += node.width() + MARGIN;
+        width = width.max(x);
+        tallest = tallest.max(node.height());
+    }
+    let height = y + tallest + MARGIN;
+    for (level, switches) in above.iter().rev().enumerate() {
+        let space = width / (switches.len() as f64 + 1.0);
+        for (index, switch) in switches.iter().enumerate() {
+            let x = space * (index as f64 + 1.0);
+            places.insert(*switch, Point { x, y: MARGIN + 20.0 + level as f64 * ROW + SWITCH });
+        }
+    }
+    let mut body = boxes;
+    draw_links(machine, &places, &mut body);
+    draw_vertices(machine, &places, &mut body);
+    let title = escape(&format!("{}: {}", machine.name, machine.describe_size()));
+    let middle = width / 2.0;
+    Some(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\
+         <rect width=\"{width:.0}\" height=\"{height:.0}\" fill=\"#fff\"/>\n\
+         <text class=\"name\" x=\"{middle:.0}\" y=\"18\">{title}</text>\n{body}</svg>\n"
+    ))
+}
+
+fn collect_nodes(machine: &Machine) -> Vec<NodeParts> {
+    let graph = &machine.graph;
+    let node_of =
+        |rank: Vertex| machine.nodes.as_ref().and_then(|nodes| nodes.get(rank.0 as usize)).copied();
+    let mut parts: BTreeMap<Option<u32>, NodeParts> = BTreeMap::new();
+    for rank in graph.ranks() {
+        let number = node_of(rank);
+        let node = parts.entry(number).or_insert_with(|| NodeParts {
+            number,
+            ranks: Vec::new(),
+            switches: Vec::new(),
+            in_circle: false,
+        });
+        node.ranks.push(rank);
+    }
+    for edge in
+        graph.edges().iter().filter(|edge| graph.is_rank(edge.from) && graph.is_rank(edge.to))
+    {
+        if let Some(node) = parts.get_mut(&node_of(edge.from)) {
+            node.in_circle |= node_of(edge.to) == node.number;
+        }
+    }
+    // Without nodes, a switch is not inside of one.
+    let switches = (graph.count_ranks()..graph.count_vertices() as u32).map(Vertex);
+    for switch in switches.filter(|_| machine.nodes.is_some()) {
+        let neighbors = machine.edges_from(switch).iter().map(|edge| edge.to);
+        let owners: BTreeSet<Option<Option<u32>>> =
+            neighbors.map(|vertex| graph.is_rank(vertex).then(|| node_of(vertex))).collect();
+        let own = owners.first().copied().flatten().filter(|_| owners.len() == 1);
+        if let Some(node) = own.and_then(|number| parts.get_mut(&number)) {
+            node.switches.push(switch);
+        }
+    }
+    parts.into_values().collect()
+}
+
+/// The switches of several nodes, row by row: first those that ranks or switches of nodes have ports of.
+fn collect_above(machine: &Machine, nodes: &[NodeParts]) -> Vec<Vec<Vertex>> {
+    let graph = &machine.graph;
+    let inside: BTreeSet<Vertex> =
+        nodes.iter().flat_map(|node| node.switches.iter().copied()).collect();
+    let mut known: BTreeSet<Vertex> = graph.ranks().chain(inside).collect();
+    let mut left: BTreeSet<Vertex> = (graph.count_ranks()..graph.count_vertices() as u32)
+        .map(Vertex)
+        .filter(|switch| !known.contains(switch))
+        .collect();
+    let mut rows = Vec::new();
+    while !left.is_empty() {
+        let near = |switch: &&Vertex| {
+            machine.edges_from(**switch).iter().any(|edge| known.contains(&edge.to))
+        };
+        let mut row: Vec<Vertex> = left.iter().filter(near).copied().collect();
+        if row.is_empty() {
+            row = left.iter().copied().collect();
+        }
+        left.retain(|switch| !row.contains(switch));
+        known.extend(row.iter().copied());
+        rows.push(row);
+    }
+    rows
+}
+
+fn place_node(
+    node: &NodeParts,
+    corner: Point,
+    places: &mut BTreeMap<Vertex, Point>,
+    boxes: &mut String,
+) {
+    let (width, height) = (node.width(), node.height());
+    if let Some(number) = node.number {
+        let (x, y) = (corner.x, corner.y);
+        _ = writeln!(
+            boxes,
+            "<rect class=\"node\" x=\"{x:.0}\" y=\"{y:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" rx=\"6\"/>\n\
+             <text x=\"{:.0}\" y=\"{:.0}\">node {number}</text>",
+            x + width / 2.0,
+            y + height - 6.0,
+        );
+    }
+    let space = width / (node.switches.len() as f64 + 1.0);
+    for (index, switch) in node.switches.iter().enumerate() {
+        let x = corner.x + space * (index as f64 + 1.0);
+        places.insert(*switch, Point { x, y: corner.y + SWITCH });
+    }
+    let below = if node.switches.is_empty() { 0.0 } else { ROW };
+    let middle = Point { x: corner.x + width / 2.0, y: corner.y + below + 2.0 * RADIUS - 6.0 };
+    let count = node.ranks.len() as f64;
+    for (index, rank) in node.ranks.iter().enumerate() {
+        let at = index as f64;
+        let place = match node.in_circle {
+            true => {
+                let (sine, cosine) = (TAU * at / count - TAU / 4.0).sin_cos();
+                let radius = node.radius() - RADIUS;
+                Point {
+                    x: middle.x + radius * cosine,
+                    y: middle.y + node.radius() * (1.0 + sine) - RADIUS * sine,
+                }
+            }
+            false => Point { x: middle.x + (at - (count - 1.0) / 2.0) * STEP, y: middle.y },
+        };
+        places.insert(*rank, place);
+    }
+}
+
+fn draw_links(machine: &Machine, places: &BTreeMap<Vertex, Point>, body: &mut String) {
+    let edges = machine.graph.edges();
+    let most = edges.iter().map(|edge| edge.rate.amount).max().unwrap_or(Rational::ONE);
+    // What leads both ways is one line.
+    let mut drawn: BTreeMap<EdgeEnds, Vec<&DirectedEdge>> = BTreeMap::new();
+    for edge in edges {
+        let (from, to) = (edge.from.min(edge.to), edge.from.max(edge.to));
+        drawn.entry(EdgeEnds { from, to }).or_default().push(edge);
+    }
+    for (ends, edges) in drawn {
+        let (Some(one), Some(other)) = (places.get(&ends.from), places.get(&ends.to)) else {
+            continue;
+        };
+        let Some(first) = edges.first() else { continue };
+        let class = if first.abilities.memory { "memory" } else { "port" };
+        let title: Vec<String> = edges
+            .iter()
+            .map(|edge| {
+                let [from, to] = [edge.from, edge.to].map(|vertex| machine.name_vertex(vertex));
+                format!("{from} to {to}: {}", describe_edge(edge))
+            })
+            .collect();
+        _ = writeln!(
+            body,
+            "<path class=\"link {class}\" stroke-width=\"{:.1}\" d=\"M{:.1} {:.1}L{:.1} {:.1}\"><title>{}</title></path>",
+            width_of(first.rate.amount, most),
+            one.x,
+            one.y,
+            other.x,
+            other.y,
+            escape(&title.join("\n")),
+        );
+    }
+}
+
+/// 5 for the largest rate; a tenth of it has 2.5.
+fn width_of(rate: Rational, most: Rational) -> f64 {
+    let value = |rate: Rational| rate.numerator() as f64 / rate.denominator() as f64;
+    (5.0 + 2.5 * (value(rate) / value(most)).log10()).max(1.0)
+}
+
+fn draw_vertices(machine: &Machine, places: &BTreeMap<Vertex, Point>, body: &mut String) {
+    for (vertex, Point { x, y }) in places {
+        let name = machine.name_vertex(*vertex);
+        let text = match machine.graph.is_rank(*vertex) {
+            true => {
+                _ = writeln!(
+                    body,
+                    "<circle class=\"rank\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\"/>"
+                );
+                vertex.to_string()
+            }
+            false => {
+                let width = name.len() as f64 * 6.7 + 12.0;
+                let (left, top) = (x - width / 2.0, y - SWITCH / 2.0);
+                _ = writeln!(
+                    body,
+                    "<rect class=\"switch\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{SWITCH}\" rx=\"3\"/>"
+                );
+                escape(&name)
+            }
+        };
+        _ = writeln!(body, "<text x=\"{x:.1}\" y=\"{:.1}\">{text}</text>", y + 4.0);
+    }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
