@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! graph::Topology ──> bound::{steps, cut, rooted, alltoall, layered, allreduce} ──> proof::write ──> text
-//!                     flow, simplex                                     text ──> proof::read ──> proof::check
+//!                     flow, simplex, automorphism                       text ──> proof::read ──> proof::check
 //! ```
 //!
 //! A search for a bound may use floating-point numbers; what it returns is computed again from integers, and holds

@@ -17,22 +17,29 @@
 //! ----------------------------------------------------------------------------------------------------
 //! sum over e of rate(e) * max(0, a(head) - a(tail) + sum over d of l(d, e), the same of b and m)
 //! ```
+//!
+//! Ranks and edges that a symmetry maps to each other have their variables and rows in common; the prices of a row are
+//! shared by all that it stands for (see `quotient`).
+
+mod measure;
+mod prices;
 
 use super::budget::{Completeness, ProgramBudget, TOLERATED_LACK, WHOLE_FLOW};
 use super::cutting::{CutFinder, CutProgram, PricedRow, ViolatedCut};
 use super::paths::{EdgeIndex, EdgeLists};
-use super::quotient::{PriceScale, TupleIndex, TupleNumbers, merge_edges};
+use super::quotient::PriceScale;
 use super::rounding::{find_time, rate_fractions};
 use super::steps::bound_steps_under;
-use super::{BoundError, all_vertices, check_rank_count};
-use crate::automorphism::{OrbitNumber, Orbits, Symmetry, find_symmetry};
+use super::{BoundError, check_rank_count};
+use crate::automorphism::{Symmetry, find_symmetry};
 use crate::collective::CollectiveKind;
 use crate::dense::DenseMap;
 use crate::flow::{FlowArc, FlowNetwork, FlowNode};
 use crate::graph::{Topology, Vertex};
 use crate::rational::Rational;
 use crate::simplex::{LinearTerm, Unknown};
-use std::collections::BTreeMap;
+use measure::measure_value;
+use prices::HalfPrices;
 
 /// A bound on the time per buffer of an AllReduce, and the lengths and potentials that show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,41 +97,6 @@ pub fn bound_allreduce_under(
     let value = measure_value(topology, &copies, &sums)?;
     let completeness = completeness.after_rounding(value, find_time(topology, program.objective()));
     Ok(AllReduceBound { value, copies, sums, completeness })
-}
-
-impl AllReduceBound {
-    /// The potentials of the switches for the copies and the sums, then for each rank the distance of each vertex to
-    /// it, less than nothing, then for each rank the distance of each vertex from it: as certificates have them.
-    pub(crate) fn list_potentials(&self, topology: &Topology) -> Vec<Vec<i64>> {
-        let halves = [&self.copies, &self.sums];
-        let switches = halves.map(|half| half.potentials.clone());
-        let from_ranks = EdgeLists::new(topology);
-        let sums = self.sums.measure_potentials(&from_ranks);
-        let copies = self.copies.measure_potentials(&from_ranks.reverse()).into_iter();
-        let copies = copies.map(|of_rank| of_rank.into_iter().map(|distance| -distance).collect());
-        switches.into_iter().chain(copies).chain(sums).collect()
-    }
-}
-
-impl AllReduceHalf {
-    /// For each rank the distance of each vertex from it.
-    fn measure_potentials(&self, lists: &EdgeLists) -> Vec<Vec<i64>> {
-        let lengths = (0..).map(Vertex).zip(&self.lengths);
-        let potentials =
-            lengths.map(|(rank, own)| lists.measure_potentials(rank, &own.clone().into()));
-        potentials.map(DenseMap::into_values).collect()
-    }
-
-    /// Makes every edge as short as it can be while all distances stay the same.
-    fn shorten_edges(&mut self, lists: &EdgeLists) {
-        let potentials = self.measure_potentials(lists);
-        for (own, potentials) in self.lengths.iter_mut().zip(potentials) {
-            let potentials = potentials.into();
-            for (edge, length) in (0..).map(EdgeIndex).zip(own) {
-                *length = lists.measure_rise(edge, &potentials);
-            }
-        }
-    }
 }
 
 /// One of the two halves.
@@ -364,117 +336,4 @@ impl HalfNetwork {
         }
         sides.into_iter()
     }
-}
-
-/// The sums of the prices of both halves, for each orbit of a rank and an edge, and for each orbit of switches.
-struct HalfPrices<'a> {
-    symmetry: &'a Symmetry,
-    numbers: TupleNumbers,
-    orbits: Orbits<TupleIndex>,
-    scale: PriceScale,
-    lengths: BTreeMap<(Half, OrbitNumber), u64>,
-    potentials: BTreeMap<(Half, OrbitNumber), i64>,
-}
-
-impl<'a> HalfPrices<'a> {
-    fn new(topology: &Topology, symmetry: &'a Symmetry, scale: PriceScale) -> HalfPrices<'a> {
-        HalfPrices {
-            symmetry,
-            numbers: TupleNumbers::new(topology),
-            orbits: merge_edges(topology, symmetry),
-            scale,
-            lengths: BTreeMap::new(),
-            potentials: BTreeMap::new(),
-        }
-    }
-
-    /// Lets all that a row stands for share its price.
-    fn admit(&mut self, meaning: &RowMeaning) {
-        match meaning {
-            RowMeaning::Cut { rank, edges, .. } => {
-                for edge in edges {
-                    let place = self.numbers.number_edge(*rank, *edge);
-                    self.scale.admit(self.orbits.count_members(place));
-                }
-            }
-            RowMeaning::Switch { switch, .. } => {
-                self.scale.admit(self.symmetry.vertices.count_members(*switch));
-            }
-        }
-    }
-
-    fn add(&mut self, meaning: &RowMeaning, price: u64) {
-        match meaning {
-            RowMeaning::Cut { half, rank, edges } => {
-                for edge in edges {
-                    let place = self.numbers.number_edge(*rank, *edge);
-                    let share = self.scale.share(price, self.orbits.count_members(place));
-                    *self.lengths.entry((*half, self.orbits.find_orbit(place))).or_default() +=
-                        share;
-                }
-            }
-            RowMeaning::Switch { half, switch, factor } => {
-                let orbits = &self.symmetry.vertices;
-                let share = self.scale.share(price, orbits.count_members(*switch)) as i64;
-                *self.potentials.entry((*half, orbits.find_orbit(*switch))).or_default() +=
-                    if *factor > 0.0 { share } else { -share };
-            }
-        }
-    }
-
-    /// The lengths and potentials of one half.
-    fn expand(&self, topology: &Topology, half: Half) -> AllReduceHalf {
-        let edges = (0..topology.edges().len() as u32).map(EdgeIndex);
-        let lengths = topology.ranks().map(|rank| {
-            let length = |edge| {
-                let orbit = self.orbits.find_orbit(self.numbers.number_edge(rank, edge));
-                self.lengths.get(&(half, orbit)).copied().unwrap_or(0)
-            };
-            edges.clone().map(length).collect()
-        });
-        let potentials = all_vertices(topology).map(|vertex| {
-            let orbit = self.symmetry.vertices.find_orbit(vertex);
-            self.potentials.get(&(half, orbit)).copied().unwrap_or(0)
-        });
-        AllReduceHalf { lengths: lengths.collect(), potentials: potentials.collect() }
-    }
-}
-
-/// The bound that lengths and potentials show.
-fn measure_value(
-    topology: &Topology,
-    copies: &AllReduceHalf,
-    sums: &AllReduceHalf,
-) -> Result<Rational, BoundError> {
-    let lists = EdgeLists::new(topology);
-    let mut roots: DenseMap<Vertex, i128> = DenseMap::filled(topology.ranks().len(), 0);
-    for (rank, lengths) in topology.ranks().zip(&sums.lengths) {
-        let distances = lists.measure_distances(rank, &lengths.clone().into());
-        topology.ranks().for_each(|root| roots[root] += i128::from(distances[root]));
-    }
-    let lists = lists.reverse();
-    for (rank, lengths) in topology.ranks().zip(&copies.lengths) {
-        let distances = lists.measure_distances(rank, &lengths.clone().into());
-        topology.ranks().for_each(|root| roots[root] += i128::from(distances[root]));
-    }
-    let needed = roots.as_slice().iter().copied().min().unwrap_or(0);
-    let [copied, summed] = [copies, sums].map(|side| measure_use(topology, side));
-    let used = copied.into_iter().zip(summed).map(|(copied, summed)| copied.max(summed).max(0));
-    let offers = topology.weighted_edges().map(|(_, weight)| i128::from(weight)).zip(used);
-    let offered: i128 = offers.map(|(weight, used)| weight * used).sum();
-    // If nothing is offered, nothing is needed.
-    Ok(Rational::new(needed, offered.max(1))?.checked_div(topology.quantum())?)
-}
-
-/// How much of each edge one half uses at most: the lengths for all ranks, and the difference of the potentials.
-fn measure_use(topology: &Topology, side: &AllReduceHalf) -> Vec<i128> {
-    let potentials: DenseMap<Vertex, i64> = side.potentials.clone().into();
-    let rises = topology.edges().iter().map(|edge| potentials[edge.to] - potentials[edge.from]);
-    let mut used: Vec<i128> = rises.map(i128::from).collect();
-    for lengths in &side.lengths {
-        for (used, length) in used.iter_mut().zip(lengths) {
-            *used += i128::from(*length);
-        }
-    }
-    used
 }

@@ -10,6 +10,9 @@
 //! `z`, and the shares sum up to 1. Routings become rows one after another: those that are shortest under the best
 //! lengths so far. Then the lengths are rounded to integers, and the bound is computed from these, exactly. So it is
 //! always valid; it is the optimum if the rounding met the exact lengths and the budget sufficed.
+//!
+//! Edges that a symmetry maps to each other have one length, and ranks one share: on a symmetric machine of a thousand
+//! ranks a few variables are left.
 
 use super::budget::{BoundBudget, Completeness, PRECISION, ProgramBudget};
 use super::paths::{EdgeIndex, EdgeLists, UNREACHED};

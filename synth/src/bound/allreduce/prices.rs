@@ -1,0 +1,87 @@
+//! From the prices of the rows to lengths and potentials.
+
+use super::super::all_vertices;
+use super::super::paths::EdgeIndex;
+use super::super::quotient::{PriceScale, TupleIndex, TupleNumbers, merge_edges};
+use super::{AllReduceHalf, Half, RowMeaning};
+use crate::automorphism::{OrbitNumber, Orbits, Symmetry};
+use crate::graph::Topology;
+use std::collections::BTreeMap;
+
+/// The sums of the prices of both halves, for each orbit of a rank and an edge, and for each orbit of switches.
+pub(super) struct HalfPrices<'a> {
+    symmetry: &'a Symmetry,
+    numbers: TupleNumbers,
+    orbits: Orbits<TupleIndex>,
+    scale: PriceScale,
+    lengths: BTreeMap<(Half, OrbitNumber), u64>,
+    potentials: BTreeMap<(Half, OrbitNumber), i64>,
+}
+
+impl<'a> HalfPrices<'a> {
+    pub(super) fn new(
+        topology: &Topology,
+        symmetry: &'a Symmetry,
+        scale: PriceScale,
+    ) -> HalfPrices<'a> {
+        HalfPrices {
+            symmetry,
+            numbers: TupleNumbers::new(topology),
+            orbits: merge_edges(topology, symmetry),
+            scale,
+            lengths: BTreeMap::new(),
+            potentials: BTreeMap::new(),
+        }
+    }
+
+    /// Lets all that a row stands for share its price.
+    pub(super) fn admit(&mut self, meaning: &RowMeaning) {
+        match meaning {
+            RowMeaning::Cut { rank, edges, .. } => {
+                for edge in edges {
+                    let place = self.numbers.number_edge(*rank, *edge);
+                    self.scale.admit(self.orbits.count_members(place));
+                }
+            }
+            RowMeaning::Switch { switch, .. } => {
+                self.scale.admit(self.symmetry.vertices.count_members(*switch));
+            }
+        }
+    }
+
+    pub(super) fn add(&mut self, meaning: &RowMeaning, price: u64) {
+        match meaning {
+            RowMeaning::Cut { half, rank, edges } => {
+                for edge in edges {
+                    let place = self.numbers.number_edge(*rank, *edge);
+                    let share = self.scale.share(price, self.orbits.count_members(place));
+                    *self.lengths.entry((*half, self.orbits.find_orbit(place))).or_default() +=
+                        share;
+                }
+            }
+            RowMeaning::Switch { half, switch, factor } => {
+                let orbits = &self.symmetry.vertices;
+                let share = self.scale.share(price, orbits.count_members(*switch)) as i64;
+                *self.potentials.entry((*half, orbits.find_orbit(*switch))).or_default() +=
+                    if *factor > 0.0 { share } else { -share };
+            }
+        }
+    }
+
+    /// The lengths and potentials of one half.
+    pub(super) fn expand(&self, topology: &Topology, half: Half) -> AllReduceHalf {
+        let edges = (0..topology.edges().len() as u32).map(EdgeIndex);
+        let lengths = topology.ranks().map(|rank| {
+            let length = |edge| {
+                let orbit = self.orbits.find_orbit(self.numbers.number_edge(rank, edge));
+                self.lengths.get(&(half, orbit)).copied().unwrap_or(0)
+            };
+            edges.clone().map(length).collect()
+        });
+        let potentials = all_vertices(topology).map(|vertex| {
+            let orbit = self.symmetry.vertices.find_orbit(vertex);
+            self.potentials.get(&(half, orbit)).copied().unwrap_or(0)
+        });
+        AllReduceHalf { lengths: lengths.collect(), potentials: potentials.collect() }
+    }
+}
