@@ -60,9 +60,10 @@ fn prove(topology: &Topology, numbers_of_steps: &[u32], has_allreduce: bool) {
         (CollectiveKind::Gather(root), bound_gather(topology, root)),
     ];
     for (collective, bound) in cuts {
-        certificates.push(Certificate::Cut { collective, bound: bound.unwrap() });
+        certificates
+            .push(Certificate::Cut { collective: collective.into(), bound: bound.unwrap() });
         let bound = bound_steps(topology, collective).unwrap();
-        certificates.push(Certificate::Steps { collective, bound });
+        certificates.push(Certificate::Steps { collective: collective.into(), bound });
     }
     certificates.push(Certificate::Lengths { bound: bound_alltoall(topology).unwrap() });
     for &steps in numbers_of_steps {
@@ -75,7 +76,7 @@ fn prove(topology: &Topology, numbers_of_steps: &[u32], has_allreduce: bool) {
     if has_allreduce {
         certificates.push(Certificate::AllReduce { bound: bound_allreduce(topology).unwrap() });
     }
-    check_proof(&write_proof(topology, &certificates)).unwrap();
+    check_proof(&write_proof(topology, None, &certificates)).unwrap();
 }
 
 fn linear_programs() {

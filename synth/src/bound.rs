@@ -101,7 +101,7 @@ impl From<ArithmeticError> for BoundError {
 pub struct CutBound {
     /// The bound, in rounds per chunk, or in seconds per byte.
     pub value: Rational,
-    /// The vertices on one side, in order; the root is one of them, if there is one.
+    /// The vertices on one side, in order. What the collective moves away from them must leave it.
     pub side: Vec<Vertex>,
     /// A rank that is not on this side.
     pub outside: Vertex,
@@ -153,6 +153,14 @@ fn check_root(topology: &Topology, root: Vertex) -> Result<(), BoundError> {
 
 fn check_rank_count(topology: &Topology) -> Result<(), BoundError> {
     if topology.count_ranks() == 1 { Err(BoundError::SingleRank) } else { Ok(()) }
+}
+
+/// A cut of the reversed topology, as a cut of the topology itself: what leaves a side leaves the other one there.
+fn reverse_cut(topology: &Topology, bound: CutBound) -> CutBound {
+    let is_inside = |vertex: &Vertex| bound.side.binary_search(vertex).is_ok();
+    let outside = topology.ranks().find(is_inside).unwrap_or(bound.outside);
+    let side = all_vertices(topology).filter(|vertex| !is_inside(vertex)).collect();
+    CutBound { value: bound.value, side, outside }
 }
 
 /// An error on the reversed topology, in terms of the topology itself.

@@ -8,18 +8,23 @@
 //! rates relative
 //! ranks 2
 //! ...
-//! cut allgather 1 2 : 0 2             collective, rank outside, value, the vertices on the side
+//! demand 3 - : 0 : 1 2               count, group of summands, origins, receivers
+//! cut allgather 2 : 0 2               collective, value, the vertices on the side
 //! steps broadcast(0) 0 1 1 : 0 1 0    collective, from, to, steps, the distance of each vertex
-//! lp alltoall 2 : 0 1 1 0             collective, value, potentials
-//! lp allreduce 1/2 : 0 0 0 0 0 ...    collective, value, potentials
-//! layered allgather 1 1 : 0 0 0 0 ... collective, steps, value, potentials
-//! end 5
+//! flow alltoall 2 : 0 1 1 0           collective, value, potentials
+//! flow demands hops 2 3 : 0 0 0 0 ... collective, hops, value, potentials
+//! flow allgather steps 1 1 : 0 0 ...  collective, steps, value, potentials
+//! roots allreduce 1/2 : 0 0 0 0 0 ... collective, value, potentials
+//! end 6
 //! ```
 //!
-//! Certificates of `reduce_scatter`, `reduce` and `gather` are those of `allgather`, `broadcast` and `scatter` on the
-//! topology with every edge turned round, whose edges are sorted by their ends again.
+//! What a collective demands is that receivers get values, of which each is the sum of one of each origin; or a copy,
+//! if there is one origin. `count` is how many, and demands of a group (a number, or `-` for none) have their summands
+//! in common. The collective `demands` is that of the file; the others are the known ones.
 //!
-//! * `cut`: what the collective moves from the ranks on the side to those outside must pass the edges that leave it.
+//! * `cut`: what the collective moves from the ranks on the side to those outside must pass the edges that leave it: each
+//!   value once of which an origin is on the side and a receiver outside. Of sums with common summands those parts count
+//!   that come from the side and are not sums of others, modulo 2.
 //! * `steps`: the distances grow along each edge by at most its length, which is 1 if it ends at a rank and 0 if it
 //!   ends at a switch. So no path is shorter.
 //!
@@ -29,19 +34,22 @@
 //! the sum of these differences is *needed*, and an edge *offers* its rate times how much it can be used at most in
 //! a round. Needed divided by offered is a bound, whatever the potentials are.
 //!
-//! * `lp alltoall`: potentials for each origin. A flow leads from it to each other rank, and each edge is used by one
-//!   origin: by the one for which the potential rises most.
-//! * `layered allgather`: potentials for each origin, each destination, and each time from 0 to the number of steps. An
-//!   edge leads from its tail before a step to its head after it, but from a switch in the step itself; waiting at a
-//!   rank uses nothing, and the potential may not rise there. What goes from one origin to several ranks can share an
-//!   edge, so that the rises of an origin count together, and only those of the origin for which they are most. The
-//!   step that offers most counts. See [`crate::bound::layered`].
-//! * `lp allreduce`: potentials of the switches that cannot `multicast`, through which as much of the copies goes in as
+//! * `flow`: potentials for each demand, each origin and each other receiver, in order. What is sent of a value can
+//!   serve several receivers, or be the sum of what several origins contribute: so the rises of a demand, or of a group
+//!   of demands, count together, divided by how many values they are, and only those of the demand for which they are
+//!   most. Of an AllToAll, a Scatter and a Gather the potentials are for each origin, from which a flow leads to each
+//!   receiver. So are those of demands with one origin and one receiver. See [`crate::bound::flows`].
+//! * `flow` with `steps`: the same, with potentials for each time from 0 to the number of steps. An edge leads from its
+//!   tail before a step to its head after it, but from a switch in the step itself; waiting at a rank uses nothing, and
+//!   the potential may not rise there. The step that offers most counts.
+//! * `flow` with `hops`: the same, where an edge offers what it can be used for at most in any hop.
+//! * `roots`: potentials of the switches that cannot `multicast`, through which as much of the copies goes in as
 //!   out, and of those that cannot `reduce`, for the sums; zero for all other vertices. Then potentials for the
 //!   copies to each rank, and for the sums from each rank. What is needed is that of the best root. An edge is used
 //!   by copies or by sums: by those for which the sum of all rises is most. See [`crate::bound::allreduce`].
 
 mod check;
+mod demand;
 pub mod read;
 pub mod write;
 
@@ -94,6 +102,10 @@ pub enum ProvedQuantity {
     TimePerChunk,
     /// The same, of algorithms that take at most so many steps.
     TimePerChunkInSteps(u64),
+    /// The same, of algorithms in which each value takes at most so many hops from rank to rank.
+    TimePerChunkInHops(u64),
+    /// The same, of algorithms that sum each part of the buffer up at one rank, and send the sum from there.
+    TimePerChunkByRoots,
 }
 
 /// Why a proof file is refused.

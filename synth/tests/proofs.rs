@@ -5,6 +5,7 @@
 use synth::bound::allreduce::bound_allreduce;
 use synth::bound::alltoall::bound_alltoall;
 use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
+use synth::bound::flows::Layering;
 use synth::bound::layered::{bound_allgather_in_steps, bound_reduce_scatter_in_steps};
 use synth::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
 use synth::bound::steps::bound_steps;
@@ -34,13 +35,14 @@ fn collect_certificates(topology: &Topology) -> Vec<Certificate> {
     ];
     let mut certificates = Vec::new();
     for (collective, bound) in cuts {
-        certificates.push(Certificate::Cut { collective, bound: bound.unwrap() });
+        certificates
+            .push(Certificate::Cut { collective: collective.into(), bound: bound.unwrap() });
         let bound = bound_steps(topology, collective).unwrap();
-        certificates.push(Certificate::Steps { collective, bound });
+        certificates.push(Certificate::Steps { collective: collective.into(), bound });
     }
     for collective in [CollectiveKind::AllToAll, CollectiveKind::AllReduce] {
         let bound = bound_steps(topology, collective).unwrap();
-        certificates.push(Certificate::Steps { collective, bound });
+        certificates.push(Certificate::Steps { collective: collective.into(), bound });
     }
     certificates.push(Certificate::Lengths { bound: bound_alltoall(topology).unwrap() });
     certificates.push(Certificate::AllReduce { bound: bound_allreduce(topology).unwrap() });
@@ -67,7 +69,16 @@ fn expect_claims(certificates: &[Certificate]) -> Vec<ProvedClaim> {
         },
         Certificate::AllReduce { bound } => ProvedClaim {
             collective: "allreduce".to_owned(),
-            quantity: ProvedQuantity::TimePerChunk,
+            quantity: ProvedQuantity::TimePerChunkByRoots,
+            value: bound.value,
+        },
+        Certificate::Flows { collective, bound } => ProvedClaim {
+            collective: collective.to_string(),
+            quantity: match bound.layering {
+                Layering::Unlimited => ProvedQuantity::TimePerChunk,
+                Layering::Steps(steps) => ProvedQuantity::TimePerChunkInSteps(u64::from(steps)),
+                Layering::Hops(hops) => ProvedQuantity::TimePerChunkInHops(u64::from(hops)),
+            },
             value: bound.value,
         },
         Certificate::Steps { collective, bound } => ProvedClaim {
@@ -97,7 +108,7 @@ fn bounds_are_proved() {
         } else {
             assert_eq!(topology.count_ranks(), 32);
         }
-        let proof = check_proof(&write_proof(&topology, &certificates)).unwrap();
+        let proof = check_proof(&write_proof(&topology, None, &certificates)).unwrap();
         assert_eq!(proof.topology, topology);
         assert_eq!(proof.claims, expect_claims(&certificates));
     }
@@ -150,7 +161,7 @@ fn bounds_of_random_graphs_are_proved() {
                 certificates.push(Certificate::Layered { collective, bound });
             }
         }
-        let proof = check_proof(&write_proof(&topology, &certificates)).unwrap();
+        let proof = check_proof(&write_proof(&topology, None, &certificates)).unwrap();
         assert_eq!(proof.topology, topology);
         assert_eq!(proof.claims, expect_claims(&certificates));
         proved += 1;
@@ -171,18 +182,18 @@ edge 2 1 1 0 memory port
 edge 2 3 1 0 memory port
 edge 3 0 1 0 memory port
 edge 3 2 1 0 memory port
-cut allgather 3 3/2 : 0 1 2
-cut broadcast(0) 2 1/2 : 0 1
-cut alltoall 2 2/1 : 0 1
+cut allgather 3/2 : 0 1 2
+cut broadcast(0) 1/2 : 0 1
+cut alltoall 2/1 : 0 1
 steps allgather 0 2 2 : 0 1 2 1
-steps gather(1) 1 3 2 : 1 0 1 2
-lp alltoall 2 : 0 1 2 1 1 0 1 2 2 1 0 1 1 2 1 0
-layered allgather 2 3/2 : \
-0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1 1 0 0 1 1 0 0 0 1 \
-0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 1 1 0 0 0 1 0 0 0 1 \
-0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1 0 1 1 0 0 1 0 0 0 1 \
-0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-lp allreduce 3/4 : 0 0 0 0 0 0 0 0 0 -1 -1 -1 -1 0 -1 -1 -1 -1 0 -1 -1 -1 -1 0 \
+steps gather(1) 3 1 2 : 1 2 1 0
+flow alltoall 2 : 0 1 2 1 1 0 1 2 2 1 0 1 1 2 1 0
+flow allgather steps 2 3/2 : \
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1 1 0 0 1 1 0 0 0 1 \
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 1 1 0 0 0 1 0 0 0 1 \
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1 1 0 1 1 0 0 1 0 0 0 1 \
+0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+roots allreduce 3/4 : 0 0 0 0 0 0 0 0 0 -1 -1 -1 -1 0 -1 -1 -1 -1 0 -1 -1 -1 -1 0 \
 0 1 1 1 1 0 1 1 1 1 0 1 1 1 1 0
 end 8
 ";
@@ -208,7 +219,7 @@ fn proofs_can_be_written_by_hand() {
             // The edges into rank 3, in those steps in which a chunk can pass them.
             "allgather TimePerChunkInSteps(2) 3/2",
             // Each buffer must enter each rank, and each sum leave it.
-            "allreduce TimePerChunk 3/4",
+            "allreduce TimePerChunkByRoots 3/4",
         ]
     );
 }
@@ -225,18 +236,16 @@ struct Break {
 fn broken_cuts_are_refused() {
     let wrong = |old, new, flaw| Break { old, new, line: 12, flaw };
     let breaks = [
-        // The rank that should be outside is inside, all ranks are, or none is.
-        wrong("cut allgather 3 3/2", "cut allgather 2 3/2", ProofFlaw::WrongVertex),
+        // All ranks are inside, or none is.
         wrong("3/2 : 0 1 2", "3/2 : 0 1 2 3", ProofFlaw::WrongVertex),
         wrong("3/2 : 0 1 2", "3/2 :", ProofFlaw::WrongVertex),
-        // A vertex that is not there, as a side's and as the rank outside.
+        // A vertex that is not there.
         wrong("3/2 : 0 1 2", "3/2 : 0 1 2 4", ProofFlaw::WrongVertex),
-        wrong("cut allgather 3", "cut allgather 4", ProofFlaw::WrongVertex),
         // Another side, and values that are too large or too small.
         wrong("3/2 : 0 1 2", "3/2 : 0 1", ProofFlaw::WrongValue),
-        wrong("3 3/2", "3 1501/1000", ProofFlaw::WrongValue),
-        wrong("3 3/2", "3 1499/1000", ProofFlaw::WrongValue),
-        wrong("3 3/2", "3 -3/2", ProofFlaw::WrongValue),
+        wrong("allgather 3/2", "allgather 1501/1000", ProofFlaw::WrongValue),
+        wrong("allgather 3/2", "allgather 1499/1000", ProofFlaw::WrongValue),
+        wrong("allgather 3/2", "allgather -3/2", ProofFlaw::WrongValue),
         // A root where there is none, and a collective that is not known.
         wrong("cut allgather 3", "cut allgather(0) 3", ProofFlaw::Malformed),
         wrong("cut allgather 3", "cut broadcast 3", ProofFlaw::Malformed),
@@ -253,7 +262,7 @@ fn broken_cuts_are_refused() {
         root("broadcast(0)", "broadcast(4)", ProofFlaw::WrongVertex),
         root("broadcast(0)", "broadcast(0", ProofFlaw::Malformed),
         root("broadcast(0)", "broadcast", ProofFlaw::Malformed),
-        root("broadcast(0) 2 1/2", "scatter(0) 2 1/2", ProofFlaw::WrongValue),
+        root("broadcast(0) 1/2", "scatter(0) 1/2", ProofFlaw::WrongValue),
     ];
     refuse_all(breaks.into_iter().chain(roots));
 }
@@ -292,14 +301,10 @@ fn broken_layers_are_refused() {
     let wrong = |old, new, flaw| Break { old, new, line: 18, flaw };
     let breaks = [
         // Other steps than the potentials are for, and another value.
-        wrong("allgather 2 3/2", "allgather 3 3/2", ProofFlaw::Malformed),
-        wrong("allgather 2 3/2", "allgather 1 3/2", ProofFlaw::Malformed),
-        wrong(
-            "allgather 2 3/2 : 0",
-            "allgather 18446744073709551615 3/2 : 0",
-            ProofFlaw::Malformed,
-        ),
-        wrong("allgather 2 3/2", "allgather 2 1501/1000", ProofFlaw::WrongValue),
+        wrong("steps 2 3/2", "steps 3 3/2", ProofFlaw::WrongValue),
+        wrong("steps 2 3/2", "steps 1 3/2", ProofFlaw::WrongValue),
+        wrong("steps 2 3/2 : 0", "steps 18446744073709551615 3/2 : 0", ProofFlaw::Malformed),
+        wrong("steps 2 3/2", "steps 2 1501/1000", ProofFlaw::WrongValue),
         // What one pair needs is doubled, what it needs at the begin or at the end is changed.
         wrong("0 1 1 1 0 0 1 1 0 0 0 1", "0 2 2 2 0 0 2 2 0 0 0 2", ProofFlaw::WrongValue),
         wrong("0 1 1 1 0 0 1 1 0 0 0 1", "1 1 1 1 0 0 1 1 0 0 0 1", ProofFlaw::WrongValue),
@@ -309,8 +314,8 @@ fn broken_layers_are_refused() {
         // A number is missing, or is none.
         wrong("1 0 1 1 0 0 0 1 0 0 0 1", "1 0 1 1 0 0 0 1 0 0 0", ProofFlaw::Malformed),
         wrong("1 0 1 1 0 0 0 1 0 0 0 1", "1 0 1 1 0 0 0 1 0 0 0 1/1", ProofFlaw::Malformed),
-        wrong("layered allgather", "layered alltoall", ProofFlaw::Malformed),
-        wrong("layered allgather", "layered broadcast(0)", ProofFlaw::Malformed),
+        wrong("flow allgather steps", "flow alltoall steps", ProofFlaw::Malformed),
+        wrong("flow allgather steps", "flow broadcast(0) steps", ProofFlaw::Malformed),
     ];
     refuse_all(breaks);
 }
@@ -320,8 +325,8 @@ fn nothing_waits_in_switches() {
     // Into the switch for nothing in step 1, and out of it for nothing in step 2: that is no path.
     let file = "ccl-proof 1\nrates relative\nranks 2\nswitch\n\
         edge 0 2 1 0 port\nedge 1 2 1 0 port\nedge 2 0 1 0 port\nedge 2 1 1 0 port\n\
-        layered allgather 2 1 : 0 0 0 0 0 0 0 0 0 0 1 0 0 1 0 0 1 1 \
-        0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\nend 1\n";
+        flow allgather steps 2 1 : 0 1 0 0 1 0 0 1 1 \
+        0 0 0 0 0 0 0 0 0\nend 1\n";
     let proof = check_proof(file).unwrap();
     let quantity = ProvedQuantity::TimePerChunkInSteps(2);
     let collective = "allgather".to_owned();
@@ -332,7 +337,7 @@ fn nothing_waits_in_switches() {
 fn broken_distances_are_refused() {
     let wrong = |old, new, flaw| Break { old, new, line: 17, flaw };
     let breaks = [
-        wrong("lp alltoall 2", "lp alltoall 2001/1000", ProofFlaw::WrongValue),
+        wrong("flow alltoall 2", "flow alltoall 2001/1000", ProofFlaw::WrongValue),
         // One distance that is larger or smaller by one, or by a thousandth.
         wrong(": 0 1 2 1 1 0 1 2 2", ": 0 1 3 1 1 0 1 2 2", ProofFlaw::WrongValue),
         wrong(": 0 1 2 1 1 0 1 2 2", ": 0 1 1 1 1 0 1 2 2", ProofFlaw::WrongValue),
@@ -349,9 +354,9 @@ fn broken_distances_are_refused() {
         ),
         wrong(": 0 1 2 1 1 0", ": 0 1 2 1 1", ProofFlaw::Malformed),
         wrong(": 0 1 2 1 1 0", ": 0 1 2 1 1 0 0", ProofFlaw::Malformed),
-        wrong("lp alltoall", "lp allgather", ProofFlaw::Malformed),
-        wrong("lp alltoall", "lp allreduce", ProofFlaw::Malformed),
-        wrong("lp alltoall", "lp alltoall(0)", ProofFlaw::Malformed),
+        wrong("flow alltoall", "flow allgather", ProofFlaw::Malformed),
+        wrong("flow alltoall", "roots allreduce", ProofFlaw::Malformed),
+        wrong("flow alltoall", "flow alltoall(0)", ProofFlaw::Malformed),
     ];
     refuse_all(breaks);
 }
@@ -360,8 +365,8 @@ fn broken_distances_are_refused() {
 fn broken_halves_are_refused() {
     let wrong = |old, new, flaw| Break { old, new, line: 19, flaw };
     let breaks = [
-        wrong("lp allreduce 3/4", "lp allreduce 751/1000", ProofFlaw::WrongValue),
-        wrong("lp allreduce 3/4", "lp allreduce 749/1000", ProofFlaw::WrongValue),
+        wrong("roots allreduce 3/4", "roots allreduce 751/1000", ProofFlaw::WrongValue),
+        wrong("roots allreduce 3/4", "roots allreduce 749/1000", ProofFlaw::WrongValue),
         // Ranks hold back what they get: they have no potential, neither for the copies nor for the sums.
         wrong("3/4 : 0 0 0 0 0 0 0 0", "3/4 : 1 0 0 0 0 0 0 0", ProofFlaw::WrongVertex),
         wrong("3/4 : 0 0 0 0 0 0 0 0", "3/4 : 0 0 0 0 0 0 0 -1", ProofFlaw::WrongVertex),
@@ -382,9 +387,9 @@ fn broken_halves_are_refused() {
         wrong("0 -1 -1 -1 -1 0 -1 -1", "0 1 1 1 1 0 1 1", ProofFlaw::WrongValue),
         wrong("1 1 1 1 0\nend", "1 1 1 0\nend", ProofFlaw::Malformed),
         wrong("1 1 1 1 0\nend", "1 1 1 1 0 0\nend", ProofFlaw::Malformed),
-        wrong("lp allreduce", "lp alltoall", ProofFlaw::Malformed),
-        wrong("lp allreduce", "lp reduce(0)", ProofFlaw::Malformed),
-        wrong("lp allreduce", "layered allreduce", ProofFlaw::Malformed),
+        wrong("roots allreduce", "flow alltoall", ProofFlaw::Malformed),
+        wrong("roots allreduce", "roots reduce(0)", ProofFlaw::Malformed),
+        wrong("roots allreduce", "flow allreduce", ProofFlaw::Malformed),
     ];
     refuse_all(breaks);
 }
@@ -395,7 +400,7 @@ fn switches_with_abilities_have_no_potential() {
     let bound = bound_allreduce(&plain).unwrap();
     // A ReduceScatter and an AllGather of four.
     assert_eq!(bound.value, Rational::new(3, 2).unwrap());
-    let proof = write_proof(&plain, &[Certificate::AllReduce { bound }]);
+    let proof = write_proof(&plain, None, &[Certificate::AllReduce { bound }]);
     let (head, numbers) = proof.rsplit_once(" : ").unwrap();
     let numbers = numbers.strip_suffix("\nend 1\n").unwrap();
     let numbers: Vec<i64> = numbers.split(' ').map(|number| number.parse().unwrap()).collect();
@@ -428,7 +433,7 @@ fn broken_files_are_refused() {
         wrong("end 8", "end 6", 20, ProofFlaw::Incomplete),
         wrong("end 8\n", "end 8\ncut\n", 20, ProofFlaw::Incomplete),
         wrong("end 8\n", "", 20, ProofFlaw::Incomplete),
-        wrong("cut broadcast(0) 2 1/2 : 0 1\n", "", 19, ProofFlaw::Incomplete),
+        wrong("cut broadcast(0) 1/2 : 0 1\n", "", 19, ProofFlaw::Incomplete),
         wrong(
             "edge 3 2 1 0 memory port",
             "edge 3 4 1 0 memory port",
@@ -459,9 +464,9 @@ fn numbers_that_overflow_are_refused() {
         let error = ProofError { line, flaw: flaw.clone() };
         assert_eq!(check_proof(&broken), Err(error), "{new}");
     };
-    refuse("3 3/2", &format!("3 {large}"), 12, &ProofFlaw::WrongValue);
-    refuse("3 3/2", &format!("3 {large}0"), 12, &ProofFlaw::Malformed);
-    refuse("lp alltoall 2", &format!("lp alltoall {large}"), 17, &ProofFlaw::WrongValue);
+    refuse("allgather 3/2", &format!("allgather {large}"), 12, &ProofFlaw::WrongValue);
+    refuse("allgather 3/2", &format!("allgather {large}0"), 12, &ProofFlaw::Malformed);
+    refuse("flow alltoall 2", &format!("flow alltoall {large}"), 17, &ProofFlaw::WrongValue);
     // 2^63 - 1 and one more, and the least number.
     refuse(": 0 1 2 1 1", ": 0 1 9223372036854775807 1 1", 17, &ProofFlaw::WrongValue);
     refuse(": 0 1 2 1 1", ": 0 1 9223372036854775808 1 1", 17, &ProofFlaw::Malformed);
@@ -478,7 +483,7 @@ fn numbers_that_overflow_are_refused() {
     let flaw = ProofFlaw::Arithmetic(ArithmeticError::Overflow);
     let error = ProofError { line: 12, flaw };
     assert_eq!(
-        check_proof(&format!("{slow}lp alltoall 2 : 0 1 2 1 1 0 1 2 2 1 0 1 1 2 1 0\nend 1\n")),
+        check_proof(&format!("{slow}flow alltoall 2 : 0 1 2 1 1 0 1 2 2 1 0 1 1 2 1 0\nend 1\n")),
         Err(error)
     );
     let rates = ProofFlaw::Topology(TopologyError::RatesOverflow { edge: 0 });
@@ -498,7 +503,7 @@ fn long_files_are_refused_at_once() {
     assert_eq!(check_proof(&many), error(300_010, edges));
 
     let (head, _) = RING.split_once("cut").unwrap();
-    let cuts = "cut allgather 3 3/2 : 0 1 2\n".repeat(MAX_CERTIFICATES + 1);
+    let cuts = "cut allgather 3/2 : 0 1 2\n".repeat(MAX_CERTIFICATES + 1);
     let file = |count: usize| {
         let cuts = &cuts[..count * cuts.len() / (MAX_CERTIFICATES + 1)];
         format!("{head}{cuts}end {count}\n")
@@ -518,10 +523,10 @@ fn long_certificates_are_refused_at_once() {
     let short = Err(ProofError { line: 1, flaw: ProofFlaw::Malformed });
     assert_eq!(check_proof(&"x".repeat(MAX_PROOF_BYTES)), short);
     // As many potentials as edges can be compared along, and more. The numbers are not looked at.
-    let full = write_proof(&build_full(64, 1).unwrap(), &[]);
+    let full = write_proof(&build_full(64, 1).unwrap(), None, &[]);
     let head = full.strip_suffix("end 0\n").unwrap();
     let length = usize::try_from(MAX_EDGE_WORK).unwrap() / (64 * 63) * 64 * 2;
-    let file = |length: usize| format!("{head}lp alltoall 2 : {}\n", "x".repeat(length));
+    let file = |length: usize| format!("{head}flow alltoall 2 : {}\n", "x".repeat(length));
     let line = head.lines().count() + 1;
     assert_eq!(check_proof(&file(length)), too_long(line));
     let malformed = Err(ProofError { line, flaw: ProofFlaw::Malformed });
@@ -541,7 +546,7 @@ fn proofs_of_large_machines_are_accepted() {
     };
     for topology in [full, build_boxes(boxes).unwrap()] {
         let certificates = [Certificate::Lengths { bound: bound_alltoall(&topology).unwrap() }];
-        let proof = check_proof(&write_proof(&topology, &certificates)).unwrap();
+        let proof = check_proof(&write_proof(&topology, None, &certificates)).unwrap();
         assert_eq!(proof.claims, expect_claims(&certificates));
     }
 }
@@ -549,21 +554,25 @@ fn proofs_of_large_machines_are_accepted() {
 #[test]
 fn proofs_of_another_machine_can_be_told() {
     let line = build_line(4).unwrap();
-    let proof = check_proof(&write_proof(&line, &collect_certificates(&line))).unwrap();
+    let proof = check_proof(&write_proof(&line, None, &collect_certificates(&line))).unwrap();
     assert_ne!(proof.topology, build_ring(4).unwrap());
 }
 
 #[test]
 fn the_checker_is_short_and_independent() {
-    let source = include_str!("../src/proof/check.rs");
-    assert!(source.lines().count() <= 200);
-    let imports: Vec<&str> = source.lines().filter(|line| line.starts_with("use ")).collect();
-    let allowed = ["super::{", "crate::graph::", "crate::rational::", "std::"];
-    for import in imports {
-        let path = import.trim_start_matches("use ");
-        assert!(allowed.iter().any(|allowed| path.starts_with(allowed)), "{import}");
+    let sources = [include_str!("../src/proof/check.rs"), include_str!("../src/proof/demand.rs")];
+    let allowed = ["super::{", "super::ProofFlaw", "super::demand::", "crate::graph::"];
+    let allowed = [allowed.as_slice(), &["crate::rational::", "std::"]].concat();
+    for source in sources {
+        assert!(source.lines().count() <= 200);
+        let imports = source.lines().filter_map(|line| line.strip_prefix("use "));
+        for path in imports {
+            assert!(allowed.iter().any(|allowed| path.starts_with(allowed)), "{path}");
+        }
+        let documented = source.matches("[`crate::proof`]").count();
+        let used = source.matches("use crate::").count();
+        assert_eq!(source.matches("crate::").count(), used + documented);
     }
-    assert_eq!(source.matches("crate::").count(), source.matches("use crate::").count() + 1);
 }
 
 fn refuse_all(breaks: impl IntoIterator<Item = Break>) {

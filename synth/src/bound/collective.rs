@@ -69,8 +69,7 @@ pub struct BandwidthBound {
 /// What shows a bound on the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BandwidthWitness {
-    /// What must leave a set of vertices. For collectives that run backwards (see [`CollectiveKind::reverse`]) it is a
-    /// set of the reversed topology.
+    /// What must leave a set of vertices.
     Cut(CutBound),
     /// Lengths of edges, for an AllToAll.
     Lengths(LengthBound),

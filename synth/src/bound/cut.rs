@@ -10,7 +10,8 @@
 //! rounds, as both the amount and the weight of the cuts decrease.
 
 use super::{
-    BoundError, CutBound, CutRatio, all_vertices, check_rank_count, reverse_error, sum_leaving,
+    BoundError, CutBound, CutRatio, all_vertices, check_rank_count, reverse_cut, reverse_error,
+    sum_leaving,
 };
 use crate::automorphism::{Symmetry, find_symmetry};
 use crate::dense::DenseMap;
@@ -45,13 +46,14 @@ pub fn bound_allgather_under(
     Ok(CutBound { value, side, outside: best.outside })
 }
 
-/// The bound of a ReduceScatter: that of the AllGather on the reversed topology. The side of its cut has the ranks
-/// whose sums must get there.
+/// The bound of a ReduceScatter: that of the AllGather on the reversed topology. The sums of the ranks that are not on
+/// the side of its cut must get there.
 ///
 /// # Errors
 /// [`BoundError::Unreachable`] if the collective is impossible, and [`BoundError::SingleRank`].
 pub fn bound_reduce_scatter(topology: &Topology) -> Result<CutBound, BoundError> {
-    bound_allgather(&topology.reverse()).map_err(reverse_error)
+    let reversed = bound_allgather(&topology.reverse()).map_err(reverse_error)?;
+    Ok(reverse_cut(topology, reversed))
 }
 
 /// A cut that an AllGather must pass.

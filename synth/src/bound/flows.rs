@@ -34,12 +34,15 @@ mod search;
 use super::budget::ProgramBudget;
 use super::steps::bound_demand_steps;
 use super::{BoundError, Completeness};
-use crate::collective::DemandList;
+use crate::collective::{DemandList, SummandGroup};
 use crate::graph::{EdgeIndex, Topology, Vertex};
 use crate::rational::Rational;
-use groups::collect_groups;
+use groups::{collect_groups, find_single, list_pairs};
+use measure::LayeredLengths;
+pub(crate) use measure::MeasuredFlow;
 use network::LayeredNetwork;
 use search::FlowSearch;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How the network of a program is layered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,11 +129,50 @@ pub fn bound_flows(
     let mut program = search.build_program();
     let completeness = program.optimize(&mut search, budget);
     let prices = search.spread_prices(&program.round_prices());
-    let value = measure::measure_value(topology, demands, layering, &prices)?;
+    let measure::Lengths { shared, pairs: lengths } = prices;
+    let value =
+        LayeredLengths::new(topology, layering, &shared, &lengths).measure_value(demands)?;
     let solution = search.find_solution(program.objective());
     let completeness = completeness.after_rounding(value, solution);
-    let measure::Lengths { shared, pairs: lengths } = prices;
     Ok(FlowBound { value, layering, shared, lengths, completeness })
+}
+
+impl FlowBound {
+    /// For each flow the potentials of all vertices, at the begin and after each layer, as certificates have them.
+    pub(crate) fn list_potentials(
+        &self,
+        topology: &Topology,
+        flows: &[MeasuredFlow],
+    ) -> Vec<Vec<i64>> {
+        let lengths = LayeredLengths::new(topology, self.layering, &self.shared, &self.lengths);
+        let times = flows.iter().flat_map(|flow| lengths.measure_potentials(flow));
+        // They are sums of lengths, of which the largest is far smaller.
+        let narrow = |own: &i128| i64::try_from(*own).unwrap_or(i64::MAX);
+        times.map(|own| own.as_slice().iter().map(narrow).collect()).collect()
+    }
+}
+
+/// The flows of demands, in the order in which certificates have them. Of several flows of the same contribution to the
+/// same rank the first one has the lengths.
+pub(crate) fn list_flows(demands: &DemandList) -> Vec<MeasuredFlow> {
+    let mut first_demands: BTreeMap<SummandGroup, u32> = BTreeMap::new();
+    let mut known: BTreeSet<(u32, [Vertex; 2])> = BTreeSet::new();
+    let mut flows = Vec::new();
+    for (index, demand) in (0..).zip(demands.as_slice()) {
+        let first = demand.summands.map(|group| *first_demands.entry(group).or_insert(index));
+        for [origin, receiver] in list_pairs(demand) {
+            let first = first.unwrap_or(index);
+            let is_new = known.insert((first, [origin, receiver]));
+            let demand = if find_single(demand).is_some() {
+                None
+            } else {
+                // There is no demand of this number, and nothing has lengths for it.
+                Some(if is_new { first } else { u32::MAX })
+            };
+            flows.push(MeasuredFlow { demand, origin, receivers: vec![receiver] });
+        }
+    }
+    flows
 }
 
 impl Layering {

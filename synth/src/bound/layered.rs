@@ -466,12 +466,12 @@ fn measure_potentials(
 }
 
 impl LayeredBound {
-    /// For each origin, each destination and each time the distance of each vertex from the origin, as certificates have
+    /// For each origin, each other rank and each time the distance of each vertex from the origin, as certificates have
     /// them. `topology` is the one that the lengths are about.
     pub(crate) fn list_potentials(&self, topology: &Topology) -> Vec<Vec<i64>> {
         let mut potentials = Vec::new();
         for origin in topology.ranks() {
-            for destination in topology.ranks() {
+            for destination in topology.ranks().filter(|rank| *rank != origin) {
                 let pair = (origin, destination);
                 let place = |place: &LayeredLength| (place.origin, place.destination);
                 let first = self.lengths.partition_point(|own| place(own) < pair);
@@ -479,6 +479,24 @@ impl LayeredBound {
                 let lengths = self.lengths.get(first..end).unwrap_or_default();
                 let times = measure_potentials(topology, self.steps, lengths).into_iter();
                 potentials.extend(times.map(DenseMap::into_values));
+            }
+        }
+        potentials
+    }
+
+    /// The same for a ReduceScatter, whose lengths are about the reversed topology: time runs backwards there, and what
+    /// rises along an edge falls along the edge that is turned round. A switch stands for a step, not for a time.
+    pub(crate) fn list_reversed_potentials(&self, topology: &Topology) -> Vec<Vec<i64>> {
+        let times = self.steps as usize + 1;
+        let ranks = topology.ranks().len();
+        let mut potentials = Vec::new();
+        for of_pair in self.list_potentials(&topology.reverse()).chunks(times) {
+            for time in 0..times {
+                let [at_ranks, at_switches] =
+                    [of_pair.get(times - 1 - time), of_pair.get((times - time).min(times - 1))];
+                let ranks = at_ranks.into_iter().flatten().take(ranks);
+                let switches = at_switches.into_iter().flatten().skip(topology.ranks().len());
+                potentials.push(ranks.chain(switches).map(|potential| -potential).collect());
             }
         }
         potentials

@@ -7,7 +7,10 @@
 //!   one flow from the root brings a chunk to each rank (Ford and Fulkerson).
 //! * Reduce and Gather: the same on the reversed topology.
 
-use super::{BoundError, CutBound, CutRatio, all_vertices, check_root, reverse_error, sum_leaving};
+use super::{
+    BoundError, CutBound, CutRatio, all_vertices, check_root, reverse_cut, reverse_error,
+    sum_leaving,
+};
 use crate::flow::{FlowNetwork, FlowNode};
 use crate::graph::{Topology, Vertex};
 
@@ -46,12 +49,13 @@ pub fn bound_broadcast(topology: &Topology, root: Vertex) -> Result<CutBound, Bo
     Ok(CutBound { value, side, outside })
 }
 
-/// The bound of a Reduce, in rounds per buffer. The root is on the side of its cut.
+/// The bound of a Reduce, in rounds per buffer. The root is not on the side of its cut.
 ///
 /// # Errors
 /// [`BoundError::Unreachable`] if the collective is impossible, and those about roots and single ranks.
 pub fn bound_reduce(topology: &Topology, root: Vertex) -> Result<CutBound, BoundError> {
-    bound_broadcast(&topology.reverse(), root).map_err(reverse_error)
+    let reversed = bound_broadcast(&topology.reverse(), root).map_err(reverse_error)?;
+    Ok(reverse_cut(topology, reversed))
 }
 
 /// The bound of a Scatter, in rounds per chunk of one rank. The root is on the side of its cut.
@@ -82,12 +86,13 @@ pub fn bound_scatter(topology: &Topology, root: Vertex) -> Result<CutBound, Boun
     }
 }
 
-/// The bound of a Gather, in rounds per chunk of one rank. The root is on the side of its cut.
+/// The bound of a Gather, in rounds per chunk of one rank. The root is not on the side of its cut.
 ///
 /// # Errors
 /// [`BoundError::Unreachable`] if the collective is impossible, and those about roots and single ranks.
 pub fn bound_gather(topology: &Topology, root: Vertex) -> Result<CutBound, BoundError> {
-    bound_scatter(&topology.reverse(), root).map_err(reverse_error)
+    let reversed = bound_scatter(&topology.reverse(), root).map_err(reverse_error)?;
+    Ok(reverse_cut(topology, reversed))
 }
 
 /// The vertices, further nodes, and the edges with their weights times a factor.

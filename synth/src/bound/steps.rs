@@ -10,8 +10,7 @@ use crate::dense::DenseMap;
 use crate::graph::{Topology, Vertex};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// A bound on the number of steps, and the pair of ranks that shows it. For collectives that run backwards (see
-/// [`CollectiveKind::reverse`]) the pair and the distances are those of the reversed topology.
+/// A bound on the number of steps, and the pair of ranks that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepBound {
     /// The number of steps.
@@ -52,7 +51,10 @@ pub fn bound_steps_under(
 ) -> Result<StepBound, BoundError> {
     if let Some(forward) = kind.reverse() {
         // The orbits of the vertices are the same on the reversed topology.
-        return bound_steps_under(&topology.reverse(), symmetry, forward).map_err(reverse_error);
+        let reversed = bound_steps_under(&topology.reverse(), symmetry, forward);
+        let StepBound { steps, from: to, to: from, .. } = reversed.map_err(reverse_error)?;
+        let distances = measure_distances(topology, &topology.collect_neighbors(), from);
+        return Ok(StepBound { steps, from, to, distances: close_distances(&distances) });
     }
     let origins: Vec<Vertex> = if let Some(root) = kind.root() {
         check_root(topology, root)?;

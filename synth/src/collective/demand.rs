@@ -56,7 +56,7 @@ pub enum DemandError {
         /// What they have in common.
         group: SummandGroup,
     },
-    /// The counts sum up to more than 2^32.
+    /// The counts sum up to 2^32 or more.
     TooMany,
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for DemandError {
             DemandError::DifferentCounts { group } => {
                 write!(f, "demands of group {} have different counts", group.0)
             }
-            DemandError::TooMany => write!(f, "more than 2^32 values are demanded"),
+            DemandError::TooMany => write!(f, "2^32 or more values are demanded"),
         }
     }
 }
@@ -98,6 +98,8 @@ impl DemandList {
     /// [`DemandError`].
     pub fn new(demands: Vec<Demand>) -> Result<DemandList, DemandError> {
         let mut counts_of_groups = BTreeMap::new();
+        let mut members_of_groups: BTreeMap<SummandGroup, BTreeSet<[Vec<Vertex>; 2]>> =
+            BTreeMap::new();
         // The keys have the count 0.
         let mut merged: BTreeMap<Demand, u64> = BTreeMap::new();
         let mut total: u64 = 0;
@@ -124,15 +126,28 @@ impl DemandList {
             if receivers.is_empty() {
                 continue;
             }
+            if let Some(group) = summands {
+                let members = members_of_groups.entry(group).or_default();
+                members.insert([origins.clone(), receivers.clone()]);
+            }
             let key = Demand { origins, receivers, count: 0, summands };
             let sum = merged.entry(key).or_default();
             // The same contributions, summed up for the same ranks, are the same values.
             *sum = if summands.is_some() { count } else { *sum + count };
         }
-        if total > 1 << 32 {
+        if total >= 1 << 32 {
             return Err(DemandError::TooMany);
         }
-        let demands = merged.into_iter().map(|(demand, count)| Demand { count, ..demand });
+        // A group of one demand has nothing in common with any other.
+        let mut demands: BTreeMap<Demand, u64> = BTreeMap::new();
+        for (mut demand, count) in merged {
+            let members = demand.summands.and_then(|group| members_of_groups.get(&group));
+            if members.is_some_and(|members| members.len() == 1) {
+                demand.summands = None;
+            }
+            *demands.entry(demand).or_default() += count;
+        }
+        let demands = demands.into_iter().map(|(demand, count)| Demand { count, ..demand });
         Ok(DemandList { demands: demands.collect() })
     }
 
@@ -179,16 +194,8 @@ impl DemandList {
     #[must_use]
     pub fn recognize(&self, ranks: u32) -> Option<RecognizedCollective> {
         let factor = self.find_common_factor();
-        let mut ungrouped = self.divide_counts(factor);
-        let mut groups: Vec<SummandGroup> =
-            self.demands.iter().filter_map(|demand| demand.summands).collect();
-        groups.sort_unstable();
-        // A group of one demand has nothing in common with any other.
-        if groups.windows(2).all(|pair| pair.first() != pair.last()) {
-            ungrouped.demands.iter_mut().for_each(|demand| demand.summands = None);
-            ungrouped.demands.sort_unstable();
-        }
-        let first = ungrouped.demands.first()?;
+        let own = self.divide_counts(factor);
+        let first = own.demands.first()?;
         let [origin, receiver] = [&first.origins, &first.receivers].map(|ends| ends.first());
         let mut kinds = vec![
             CollectiveKind::AllGather,
@@ -204,9 +211,9 @@ impl DemandList {
                 CollectiveKind::Gather(receiver),
             ]);
         }
-        let count = ungrouped.demands.len() as u64;
+        let count = own.demands.len() as u64;
         let is_same = |kind: &CollectiveKind| {
-            kind.count_demands(ranks) == count && kind.list_demands(ranks) == ungrouped
+            kind.count_demands(ranks) == count && kind.list_demands(ranks) == own
         };
         let kind = kinds.into_iter().find(is_same)?;
         Some(RecognizedCollective { kind, factor })

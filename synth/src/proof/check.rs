@@ -1,68 +1,50 @@
 //! Checks certificates of bounds, whose format is that of [`crate::proof`]. It shares nothing with the search for
 //! bounds: whoever trusts a claim has to trust this file, the graph and the fractions only.
 
+use super::demand::{Checked, ProofDemand, count_leaving, list_demands};
+use super::demand::{parse, parse_rank, require};
 use super::{ProofFlaw, ProvedClaim, ProvedQuantity};
 use crate::graph::{DirectedEdge, Topology};
 use crate::rational::{ArithmeticError, Rational};
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
-type Checked<T> = Result<T, ProofFlaw>;
-
-/// Checks a certificate, which is about a topology or about its reverse. Returns what it proves, or what is wrong.
-pub(super) fn check_certificate(topologies: [&Topology; 2], line: &str) -> Checked<ProvedClaim> {
+/// Checks a certificate. Returns what it proves, or what is wrong. `listed` is what `demands` means.
+pub(super) fn check_certificate(
+    topology: &Topology,
+    listed: &[ProofDemand],
+    line: &str,
+) -> Checked<ProvedClaim> {
     let (head, numbers) = line.split_once(" :").ok_or(ProofFlaw::Malformed)?;
     let words: Vec<&str> = head.split(' ').collect();
     let [kind, text, arguments @ .., value] = words.as_slice() else {
         return Err(ProofFlaw::Malformed);
     };
-    let value: Rational = parse(value)?;
-    let [forward, reversed] = topologies;
-    let name = text.split('(').next().unwrap_or_default();
-    let root = text.split_once('(').and_then(|(_, root)| root.strip_suffix(')'));
-    let root = root.map(|root| parse_rank(forward, root)).transpose()?;
-    // What adds up or gathers is what copies or scatters, backwards.
-    let (name, topology) = match (name, root) {
-        ("allgather" | "alltoall" | "allreduce", None) => (name, forward),
-        ("broadcast" | "scatter", Some(_)) => (name, forward),
-        ("reduce_scatter", None) => ("allgather", reversed),
-        ("reduce", Some(_)) => ("broadcast", reversed),
-        ("gather", Some(_)) => ("scatter", reversed),
-        _ => return Err(ProofFlaw::Malformed),
-    };
-    let ranks = topology.ranks().len();
-    let evidence = Evidence { topology, ranks, name, root, value, numbers };
-    let quantity = match (*kind, arguments, name) {
-        ("cut", [outside], _) => evidence.check_cut(parse_rank(topology, outside)?),
+    let value = parse(value)?;
+    let demands = list_demands(topology, text, listed)?;
+    let evidence = Evidence { topology, demands, ranks: topology.ranks().len(), value, numbers };
+    let quantity = match (*kind, arguments, *text) {
+        ("cut", [], _) => evidence.check_cut(),
         ("steps", [from, to], _) => {
             evidence.check_steps([parse_rank(topology, from)?, parse_rank(topology, to)?])
         }
-        ("lp", [], "alltoall") => evidence.check_alltoall(),
-        ("lp", [], "allreduce") => evidence.check_allreduce(),
-        ("layered", [steps], "allgather") => evidence.check_layers(parse(steps)?),
+        ("flow", [], _) => evidence.check_flows([0, 1], |_| ProvedQuantity::TimePerChunk),
+        ("flow", ["steps", steps], _) => {
+            evidence.check_flows([parse(steps)?; 2], ProvedQuantity::TimePerChunkInSteps)
+        }
+        ("flow", ["hops", hops], _) => {
+            evidence.check_flows([parse(hops)?, 1], ProvedQuantity::TimePerChunkInHops)
+        }
+        ("roots", [], "allreduce") => evidence.check_roots(),
         _ => Err(ProofFlaw::Malformed),
     }?;
     Ok(ProvedClaim { collective: (*text).to_owned(), quantity, value })
 }
 
-fn parse<T: FromStr>(word: &str) -> Checked<T> {
-    word.parse().map_err(|_| ProofFlaw::Malformed)
-}
-
-fn parse_rank(topology: &Topology, word: &str) -> Checked<usize> {
-    let rank = parse(word)?;
-    require(rank < topology.ranks().len(), ProofFlaw::WrongVertex)?;
-    Ok(rank)
-}
-
-fn require(is_shown: bool, flaw: ProofFlaw) -> Checked<()> {
-    if is_shown { Ok(()) } else { Err(flaw) }
-}
-
 struct Evidence<'a> {
     topology: &'a Topology,
+    demands: Vec<ProofDemand>,
     ranks: usize,
-    name: &'a str,
-    root: Option<usize>,
     value: Rational,
     numbers: &'a str,
 }
@@ -73,11 +55,11 @@ impl Evidence<'_> {
         self.numbers.split(' ').skip(1).map(parse).collect()
     }
 
-    /// So many potentials of all vertices.
-    fn parse_potentials(&self, count: usize) -> Checked<Vec<Vec<i128>>> {
+    /// Potentials of all vertices, one after another.
+    fn parse_potentials(&self) -> Checked<Vec<Vec<i128>>> {
         let numbers = self.parse_numbers()?.into_iter().map(i64::into).collect::<Vec<i128>>();
         let vertices = self.topology.count_vertices();
-        require(numbers.len() == count.saturating_mul(vertices), ProofFlaw::Malformed)?;
+        require(numbers.len().is_multiple_of(vertices), ProofFlaw::Malformed)?;
         Ok(numbers.chunks(vertices).map(<[i128]>::to_vec).collect())
     }
 
@@ -105,28 +87,24 @@ impl Evidence<'_> {
         Ok(ProvedQuantity::TimePerChunk)
     }
 
-    fn check_cut(&self, outside: usize) -> Checked<ProvedQuantity> {
+    fn check_cut(&self) -> Checked<ProvedQuantity> {
         // Potentials that rise where edges leave the side.
         let mut sides = vec![1; self.topology.count_vertices()];
         for vertex in self.parse_numbers::<usize>()? {
             *sides.get_mut(vertex).ok_or(ProofFlaw::WrongVertex)? = 0;
         }
-        let ranks_outside: i128 = sides[..self.ranks].iter().sum();
-        let ranks_inside = self.ranks as i128 - ranks_outside;
-        let has_root = self.root.map_or(ranks_inside > 0, |root| sides[root] == 0);
-        require(has_root && sides[outside] == 1, ProofFlaw::WrongVertex)?;
-        let amount = match self.name {
-            "allgather" => ranks_inside,
-            "alltoall" => ranks_inside * ranks_outside,
-            "scatter" => ranks_outside,
-            _ => 1, // A broadcast, or an AllReduce: the buffer.
-        };
+        let amount = count_leaving(&self.demands, &sides[..self.ranks]);
+        require(amount > 0, ProofFlaw::WrongVertex)?;
         self.require_ratio(amount, &self.measure_rises([&sides; 2], 0))
     }
 
     fn check_steps(&self, [from, to]: [usize; 2]) -> Checked<ProvedQuantity> {
-        require(self.root.is_none_or(|root| root == from) && from != to, ProofFlaw::WrongVertex)?;
-        let distances = self.parse_potentials(1)?.concat();
+        let is_demanded = |demand: &ProofDemand| {
+            demand.origins.contains(&from) && demand.receivers.contains(&to) && from != to
+        };
+        require(self.demands.iter().any(is_demanded), ProofFlaw::WrongVertex)?;
+        let distances = self.parse_potentials()?.concat();
+        require(distances.len() == self.topology.count_vertices(), ProofFlaw::Malformed)?;
         let rises = self.measure_rises([&distances; 2], 0);
         let mut edges = self.topology.edges().iter().zip(rises);
         let is_short = edges.all(|(edge, rise)| rise <= self.topology.is_rank(edge.to).into());
@@ -135,18 +113,56 @@ impl Evidence<'_> {
         Ok(ProvedQuantity::Steps)
     }
 
-    fn check_alltoall(&self) -> Checked<ProvedQuantity> {
-        let mut needed = 0;
-        let mut uses = vec![0; self.topology.edges().len()];
-        for (from, own) in self.parse_potentials(self.ranks)?.iter().enumerate() {
-            needed += own[..self.ranks].iter().map(|to| to - own[from]).sum::<i128>();
-            combine(&mut uses, self.measure_rises([own; 2], 0), i128::max);
+    fn check_flows(
+        &self,
+        [layers, times]: [usize; 2],
+        claim: fn(u64) -> ProvedQuantity,
+    ) -> Checked<ProvedQuantity> {
+        let potentials = self.parse_potentials()?;
+        let ends = layers.saturating_add(1);
+        require(ends <= potentials.len(), ProofFlaw::Malformed)?;
+        let mut flows = potentials.chunks_exact(ends);
+        let edges = self.topology.edges().len();
+        let mut needed: i128 = 0;
+        let mut uses = vec![0; times * edges];
+        let mut sums_of_groups = BTreeMap::new();
+        for demand in &self.demands {
+            require(layers < 2 || times > 1 || !demand.is_joint(), ProofFlaw::WrongVertex)?;
+            let [count, shares] = demand.weigh();
+            let mut sums = vec![0; (ends - 1).max(1) * edges];
+            for [from, to] in demand.list_flows() {
+                let own = flows.next().ok_or(ProofFlaw::Malformed)?;
+                let end = &own[ends - 1];
+                needed += to.iter().map(|to| count * (end[*to] - own[0][from[0]])).sum::<i128>();
+                // Without layers paths lead on within the only one.
+                let steps = own.iter().zip(&own[ends.min(2) - 1..]);
+                let waits = steps.clone().map(|(before, after)| before.iter().zip(after));
+                let mut waits =
+                    waits.flat_map(|waits| waits.take(if layers > 0 { self.ranks } else { 0 }));
+                require(waits.all(|(before, after)| before >= after), ProofFlaw::WrongValue)?;
+                let rises =
+                    steps.flat_map(|(before, after)| self.measure_rises([before, after], 0));
+                combine(&mut sums, rises, i128::saturating_add);
+            }
+            // What serves several receivers, or sums with common summands, shares an edge.
+            if let Some(group) = demand.group {
+                let (of_group, all) =
+                    sums_of_groups.entry(group).or_insert_with(|| (shares, vec![0; sums.len()]));
+                require(*of_group == shares, ProofFlaw::Malformed)?;
+                combine(all, sums, i128::saturating_add);
+            } else {
+                combine_shares(&mut uses, &sums, shares);
+            }
         }
-        self.require_ratio(needed, &uses)
+        sums_of_groups.values().for_each(|(shares, sums)| combine_shares(&mut uses, sums, *shares));
+        require(flows.next().is_none() && flows.remainder().is_empty(), ProofFlaw::Malformed)?;
+        self.require_ratio(needed, &uses)?;
+        Ok(claim(layers as u64))
     }
 
-    fn check_allreduce(&self) -> Checked<ProvedQuantity> {
-        let potentials = self.parse_potentials(2 + 2 * self.ranks)?;
+    fn check_roots(&self) -> Checked<ProvedQuantity> {
+        let potentials = self.parse_potentials()?;
+        require(potentials.len() == 2 + 2 * self.ranks, ProofFlaw::Malformed)?;
         let mut needed = vec![0; self.ranks];
         let mut uses = vec![0; self.topology.edges().len()];
         for (half, of_ranks) in potentials[2..].chunks(self.ranks).enumerate() {
@@ -164,34 +180,21 @@ impl Evidence<'_> {
             }
             combine(&mut uses, sums, i128::max);
         }
-        self.require_ratio(needed.into_iter().min().unwrap_or(0), &uses)
-    }
-
-    fn check_layers(&self, steps: usize) -> Checked<ProvedQuantity> {
-        let times = steps.saturating_add(1);
-        let potentials = self.parse_potentials(times.saturating_mul(self.ranks * self.ranks))?;
-        let mut needed = 0;
-        let mut uses = vec![0; steps * self.topology.edges().len()];
-        for (from, of_origin) in potentials.chunks(times * self.ranks).enumerate() {
-            // What goes to several ranks shares an edge: the origin counts that needs most.
-            let mut sums = vec![0; uses.len()];
-            for (to, own) in of_origin.chunks(times).enumerate() {
-                needed += own[steps][to] - own[0][from];
-                let mut ranks =
-                    own.windows(2).flat_map(|own| own[0].iter().zip(&own[1]).take(self.ranks));
-                require(ranks.all(|(before, after)| before >= after), ProofFlaw::WrongValue)?;
-                let rises =
-                    own.windows(2).flat_map(|own| self.measure_rises([&own[0], &own[1]], 0));
-                combine(&mut sums, rises, i128::saturating_add);
-            }
-            combine(&mut uses, sums, i128::max);
-        }
-        self.require_ratio(needed, &uses)?;
-        Ok(ProvedQuantity::TimePerChunkInSteps(steps as u64))
+        self.require_ratio(needed.into_iter().min().unwrap_or(0), &uses)?;
+        Ok(ProvedQuantity::TimePerChunkByRoots)
     }
 }
 
 /// Takes further numbers into sums or maxima.
 fn combine(own: &mut [i128], new: impl IntoIterator<Item = i128>, by: fn(i128, i128) -> i128) {
     own.iter_mut().zip(new).for_each(|(own, new)| *own = by(*own, new));
+}
+
+/// Takes the uses of a group of flows in, divided among so many values, of all layers that the uses do not tell apart.
+fn combine_shares(uses: &mut [i128], sums: &[i128], shares: i128) {
+    for sums in sums.chunks(uses.len().max(1)) {
+        let divide =
+            |own| if shares == 1 { own } else { i128::saturating_add(own, shares - 1) / shares };
+        combine(uses, sums.iter().copied().map(divide), i128::max);
+    }
 }

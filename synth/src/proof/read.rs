@@ -1,6 +1,7 @@
 //! Reads proof files: the topology, then the certificates, which are checked one by one.
 
 use super::check::check_certificate;
+use super::demand::{measure_work, parse_demand};
 use super::{
     CheckedProof, MAX_CERTIFICATES, MAX_EDGE_WORK, MAX_PROOF_BYTES, MAX_PROOF_LINES, ProofError,
     ProofFlaw,
@@ -29,10 +30,16 @@ pub fn check_proof(text: &str) -> Result<CheckedProof, ProofError> {
         TopologyTextError::Malformed { line } => fail(1 + line, ProofFlaw::Malformed),
         TopologyTextError::Invalid(error) => fail(head.len(), ProofFlaw::Topology(error)),
     })?;
-    let reversed = topology.reverse();
+    let count = certificates.iter().take_while(|line| line.starts_with("demand ")).count();
+    let (demand_lines, certificates) = certificates.split_at(count);
+    let mut demands = Vec::new();
+    for (index, line) in (1 + head.len()..).zip(demand_lines) {
+        let demand = parse_demand(&topology, line);
+        demands.push(demand.map_err(|flaw| fail(index, flaw))?);
+    }
     let mut claims = Vec::new();
     let mut work = 0;
-    for (index, line) in (1 + head.len()..).zip(certificates) {
+    for (index, line) in (1 + head.len() + count..).zip(certificates) {
         if line.starts_with("end") {
             let is_whole = *line == format!("end {}", claims.len()) && index + 1 == lines.len();
             let proof = CheckedProof { topology, claims };
@@ -40,11 +47,11 @@ pub fn check_proof(text: &str) -> Result<CheckedProof, ProofError> {
         }
         // Each potential has two letters at least, and all vertices' potentials are compared along each edge.
         let potentials = 1 + line.len() / 2 / topology.count_vertices();
-        work += potentials as u64 * topology.edges().len() as u64;
+        work += potentials as u64 * topology.edges().len() as u64 + measure_work(&demands);
         if claims.len() == MAX_CERTIFICATES || work > MAX_EDGE_WORK {
             return Err(fail(index, ProofFlaw::TooLong));
         }
-        let claim = check_certificate([&topology, &reversed], line);
+        let claim = check_certificate(&topology, &demands, line);
         claims.push(claim.map_err(|flaw| fail(index, flaw))?);
     }
     Err(fail(lines.len(), ProofFlaw::Incomplete))

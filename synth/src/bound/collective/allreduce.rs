@@ -3,7 +3,7 @@
 use super::{Attainment, BandwidthBound, BandwidthWitness, Machine};
 use crate::bound::allreduce::bound_allreduce_under;
 use crate::bound::cut::bound_allgather_under;
-use crate::bound::rooted::bound_broadcast;
+use crate::bound::rooted::{bound_broadcast, bound_reduce};
 use crate::bound::{BoundError, Completeness, CutBound};
 use crate::graph::{SwitchAbilities, Topology, Vertex};
 use crate::rational::Rational;
@@ -49,14 +49,11 @@ pub(super) fn bound_directly(machine: Machine<'_>) -> Result<BandwidthBound, Bou
 fn bound_by_cuts(topology: &Topology) -> Result<CutBound, BoundError> {
     let root = Vertex(0);
     let forward = bound_broadcast(topology, root)?;
-    let backward = bound_broadcast(&topology.reverse(), root)?;
+    let backward = bound_reduce(topology, root)?;
     if backward.value <= forward.value {
         return Ok(forward);
     }
-    // The other side, on the topology itself, from which the edges lead to the root.
-    let vertices = (0..topology.count_vertices() as u32).map(Vertex);
-    let side = vertices.filter(|vertex| backward.side.binary_search(vertex).is_err()).collect();
-    Ok(CutBound { value: backward.value, side, outside: root })
+    Ok(backward)
 }
 
 /// What the halves of an AllReduce need.

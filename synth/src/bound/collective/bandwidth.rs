@@ -7,7 +7,7 @@ use crate::bound::cut::bound_allgather_under;
 use crate::bound::cut_search::search_cut;
 use crate::bound::flows::{FlowBound, Layering, bound_flows};
 use crate::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
-use crate::bound::{BoundBudget, BoundError, Completeness, CutBound, reverse_error};
+use crate::bound::{BoundBudget, BoundError, Completeness, CutBound, reverse_cut, reverse_error};
 use crate::collective::{Collective, CollectiveKind, DemandList};
 use crate::sketch::SketchGap;
 
@@ -38,7 +38,8 @@ fn bound_known(machine: Machine<'_>, kind: CollectiveKind) -> Result<BandwidthBo
         CollectiveKind::AllGather => bound_allgather_under(topology, symmetry)?,
         CollectiveKind::ReduceScatter => {
             // The orbits of the vertices are the same on the reversed topology.
-            bound_allgather_under(&topology.reverse(), symmetry).map_err(reverse_error)?
+            let reversed = bound_allgather_under(&topology.reverse(), symmetry);
+            reverse_cut(topology, reversed.map_err(reverse_error)?)
         }
         CollectiveKind::Broadcast(root) => bound_broadcast(topology, root)?,
         CollectiveKind::Reduce(root) => bound_reduce(topology, root)?,

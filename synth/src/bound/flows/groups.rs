@@ -64,10 +64,10 @@ fn list_vertices<'a>(ends: impl Iterator<Item = &'a FlowEnd>) -> Vec<Vertex> {
 
 /// A value that one rank has and another one gets.
 #[derive(Clone, Copy)]
-struct SingleValue {
-    origin: Vertex,
-    receiver: Vertex,
-    count: u64,
+pub(super) struct SingleValue {
+    pub(super) origin: Vertex,
+    pub(super) receiver: Vertex,
+    pub(super) count: u64,
 }
 
 /// The flows that demands ask for.
@@ -126,9 +126,10 @@ pub(super) fn list_pairs(demand: &Demand) -> impl Iterator<Item = [Vertex; 2]> {
     demand.origins.iter().flat_map(receivers).filter(|[origin, receiver]| origin != receiver)
 }
 
-fn find_single(demand: &Demand) -> Option<SingleValue> {
+/// The demand, if it is for values of one origin and one receiver.
+pub(super) fn find_single(demand: &Demand) -> Option<SingleValue> {
     match (demand.origins.as_slice(), demand.receivers.as_slice()) {
-        ([origin], [receiver]) => {
+        ([origin], [receiver]) if demand.summands.is_none() => {
             Some(SingleValue { origin: *origin, receiver: *receiver, count: demand.count })
         }
         _ => None,
