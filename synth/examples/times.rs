@@ -76,7 +76,7 @@ fn prove(topology: &Topology, numbers_of_steps: &[u32], has_allreduce: bool) {
     if has_allreduce {
         certificates.push(Certificate::AllReduce { bound: bound_allreduce(topology).unwrap() });
     }
-    check_proof(&write_proof(topology, None, &certificates)).unwrap();
+    check_proof(&write_proof(topology, &certificates)).unwrap();
 }
 
 fn linear_programs() {

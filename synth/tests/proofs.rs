@@ -108,7 +108,7 @@ fn bounds_are_proved() {
         } else {
             assert_eq!(topology.count_ranks(), 32);
         }
-        let proof = check_proof(&write_proof(&topology, None, &certificates)).unwrap();
+        let proof = check_proof(&write_proof(&topology, &certificates)).unwrap();
         assert_eq!(proof.topology, topology);
         assert_eq!(proof.claims, expect_claims(&certificates));
     }
@@ -161,7 +161,7 @@ fn bounds_of_random_graphs_are_proved() {
                 certificates.push(Certificate::Layered { collective, bound });
             }
         }
-        let proof = check_proof(&write_proof(&topology, None, &certificates)).unwrap();
+        let proof = check_proof(&write_proof(&topology, &certificates)).unwrap();
         assert_eq!(proof.topology, topology);
         assert_eq!(proof.claims, expect_claims(&certificates));
         proved += 1;
@@ -400,7 +400,7 @@ fn switches_with_abilities_have_no_potential() {
     let bound = bound_allreduce(&plain).unwrap();
     // A ReduceScatter and an AllGather of four.
     assert_eq!(bound.value, Rational::new(3, 2).unwrap());
-    let proof = write_proof(&plain, None, &[Certificate::AllReduce { bound }]);
+    let proof = write_proof(&plain, &[Certificate::AllReduce { bound }]);
     let (head, numbers) = proof.rsplit_once(" : ").unwrap();
     let numbers = numbers.strip_suffix("\nend 1\n").unwrap();
     let numbers: Vec<i64> = numbers.split(' ').map(|number| number.parse().unwrap()).collect();
@@ -523,7 +523,7 @@ fn long_certificates_are_refused_at_once() {
     let short = Err(ProofError { line: 1, flaw: ProofFlaw::Malformed });
     assert_eq!(check_proof(&"x".repeat(MAX_PROOF_BYTES)), short);
     // As many potentials as edges can be compared along, and more. The numbers are not looked at.
-    let full = write_proof(&build_full(64, 1).unwrap(), None, &[]);
+    let full = write_proof(&build_full(64, 1).unwrap(), &[]);
     let head = full.strip_suffix("end 0\n").unwrap();
     let length = usize::try_from(MAX_EDGE_WORK).unwrap() / (64 * 63) * 64 * 2;
     let file = |length: usize| format!("{head}flow alltoall 2 : {}\n", "x".repeat(length));
@@ -546,7 +546,7 @@ fn proofs_of_large_machines_are_accepted() {
     };
     for topology in [full, build_boxes(boxes).unwrap()] {
         let certificates = [Certificate::Lengths { bound: bound_alltoall(&topology).unwrap() }];
-        let proof = check_proof(&write_proof(&topology, None, &certificates)).unwrap();
+        let proof = check_proof(&write_proof(&topology, &certificates)).unwrap();
         assert_eq!(proof.claims, expect_claims(&certificates));
     }
 }
@@ -554,7 +554,7 @@ fn proofs_of_large_machines_are_accepted() {
 #[test]
 fn proofs_of_another_machine_can_be_told() {
     let line = build_line(4).unwrap();
-    let proof = check_proof(&write_proof(&line, None, &collect_certificates(&line))).unwrap();
+    let proof = check_proof(&write_proof(&line, &collect_certificates(&line))).unwrap();
     assert_ne!(proof.topology, build_ring(4).unwrap());
 }
 

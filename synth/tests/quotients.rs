@@ -100,7 +100,7 @@ fn symmetries_change_no_bound() {
             certificates.push(Certificate::Layered { collective: kind, bound: layered });
             in_steps += 1;
         }
-        check_proof(&write_proof(&topology, None, &certificates)).unwrap();
+        check_proof(&write_proof(&topology, &certificates)).unwrap();
     }
     assert!(compared > 100 && in_steps > 200, "{compared} {in_steps}");
 }

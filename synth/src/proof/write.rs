@@ -115,13 +115,19 @@ pub fn write_bounds_proof(bounds: &CollectiveBounds) -> String {
         Collective::Known(_) => None,
         Collective::Demands(demands) => Some(demands),
     };
-    write_proof(&bounds.topology, demands, &collect_certificates(bounds))
+    write_demands_proof(&bounds.topology, demands, &collect_certificates(bounds))
 }
 
-/// The proof file of certificates that hold on a topology, some of them for demands. The format is that of
+/// The proof file of certificates of known collectives that hold on a topology. The format is that of
 /// [`crate::proof`].
 #[must_use]
-pub fn write_proof(
+pub fn write_proof(topology: &Topology, certificates: &[Certificate]) -> String {
+    write_demands_proof(topology, None, certificates)
+}
+
+/// The proof file of certificates that hold on a topology, some of them for demands.
+#[must_use]
+pub fn write_demands_proof(
     topology: &Topology,
     demands: Option<&DemandList>,
     certificates: &[Certificate],
