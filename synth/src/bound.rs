@@ -14,6 +14,7 @@ mod quotient;
 pub mod rooted;
 mod rounding;
 pub mod steps;
+pub mod tree_count;
 
 pub use allreduce::AllReduceBound;
 pub use budget::{BoundBudget, Completeness, ProgramBudget};

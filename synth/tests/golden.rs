@@ -9,6 +9,7 @@ use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
 use synth::bound::layered::{bound_allgather_in_steps, bound_reduce_scatter_in_steps};
 use synth::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
 use synth::bound::steps::bound_steps;
+use synth::bound::tree_count::compute_tree_count;
 use synth::collective::CollectiveKind;
 use synth::families::{
     BoxShape, RelativeGraph, build_amd4, build_amd8, build_boxes, build_dgx1, build_full,
@@ -248,24 +249,6 @@ fn too_few_steps_and_too_large_machines_are_told() {
     assert_eq!(alltoall(&build_full(129, 1).unwrap()), "1");
 }
 
-#[test]
-fn large_machines_have_the_bounds_of_the_literature() {
-    assert_eq!(allgather(&boxes(1, 8, 12, 1)), "7/12");
-    assert_eq!(allgather(&boxes(1, 8, 9, 1)), "7/9");
-    assert_eq!(allgather(&boxes(2, 8, 9, 1)), "3/2");
-    assert_eq!(allgather(&boxes(2, 8, 12, 2)), "15/13");
-    assert_eq!(allgather(&boxes(4, 8, 9, 1)), "31/10");
-    assert_eq!(allgather(&boxes(16, 8, 9, 1)), "15");
-    assert_eq!(allgather(&boxes(16, 8, 9, 8)), "15");
-    assert_eq!(allgather(&boxes(1, 72, 18, 1)), "71/18");
-    assert_eq!(allgather(&boxes(4, 72, 18, 1)), "287/19");
-    assert_eq!(allgather(&build_mi250(1, 50, 16).unwrap()), "7/150");
-    assert_eq!(allgather(&build_mi250(2, 50, 16).unwrap()), "15/166");
-    assert_eq!(allgather(&build_mi250(4, 50, 16).unwrap()), "3/16");
-    assert_eq!(allgather(&build_torus(8, 8).unwrap()), "63/4");
-    assert_eq!(allgather(&build_hypercube(7).unwrap()), "127/7");
-}
-
 /// Boxes of MI300X: links of rate 64 between the eight GPUs of a box, and network cards of rate 50.
 fn build_mi300x(boxes: u32) -> Topology {
     let mut graph = RelativeGraph::new(8 * boxes);
@@ -322,18 +305,8 @@ fn build_two_dgx2() -> Topology {
     graph.build().unwrap()
 }
 
-#[test]
-fn machines_of_other_papers_have_their_bounds() {
-    assert_eq!(allgather(&build_mi300x(1)), "1/64");
-    assert_eq!(allgather(&build_mi300x(2)), "5/166");
-    assert_eq!(allgather(&build_mi300x(8)), "7/50");
-    assert_eq!(allgather(&build_ndv2(2)), "8/25");
-    assert_eq!(allgather(&build_ndv2(4)), "24/25");
-    assert_eq!(allgather(&build_two_dgx2()), "31/250");
-}
-
-#[test]
-fn faults_are_in_the_bound() {
+/// A torus of 8 x 8 ranks without the link of its first two.
+fn build_broken_torus() -> Topology {
     let torus = build_torus(8, 8).unwrap();
     let mut graph = RelativeGraph::new(64);
     let ends = |one, other| [Vertex(one), Vertex(other)];
@@ -342,10 +315,12 @@ fn faults_are_in_the_bound() {
             graph.add_edge(edge.from, edge.to, 1);
         }
     }
-    assert_eq!(allgather(&graph.build().unwrap()), "21");
+    graph.build().unwrap()
+}
 
-    // 16 boxes of H100, of which GPU 3 has a port of 6 instead of 9.
-    let whole = boxes(16, 8, 9, 1);
+/// 16 boxes of H100, of which GPU 3 has a port of 6 instead of 9.
+fn build_slow_port(rails: u32) -> Topology {
+    let whole = boxes(16, 8, 9, rails);
     let mut graph = RelativeGraph::new(128);
     for _ in whole.switches() {
         graph.add_switch(PLAIN);
@@ -354,5 +329,62 @@ fn faults_are_in_the_bound() {
         let is_slow = edge.from == Vertex(3) || edge.to == Vertex(3);
         graph.add_edge(edge.from, edge.to, if is_slow && weight == 9 { 6 } else { weight });
     }
-    assert_eq!(allgather(&graph.build().unwrap()), "127/7");
+    graph.build().unwrap()
+}
+
+/// A machine with its least time for an AllGather, and the number of trees per root that reach it.
+struct TreeRow {
+    name: &'static str,
+    topology: Topology,
+    rho: &'static str,
+    trees: u64,
+}
+
+fn tree_rows() -> Vec<TreeRow> {
+    let row = |name, topology, rho, trees| TreeRow { name, topology, rho, trees };
+    let mi250 = |boxes| build_mi250(boxes, 50, 16).unwrap();
+    vec![
+        row("dgx1", build_dgx1().unwrap(), "7/6", 6),
+        row("a100", boxes(1, 8, 12, 1), "7/12", 1),
+        row("h100", boxes(1, 8, 9, 1), "7/9", 1),
+        row("h100 x2", boxes(2, 8, 9, 1), "3/2", 2),
+        // GPUs with odd and with even numbers have a network each.
+        row("a100 x2", boxes(2, 8, 12, 2), "15/13", 13),
+        row("mi250", mi250(1), "7/150", 3),
+        row("mi250 x2", mi250(2), "15/166", 83),
+        row("mi250 x4", mi250(4), "3/16", 8),
+        row("h100 x4", boxes(4, 8, 9, 1), "31/10", 10),
+        row("h100 x16", boxes(16, 8, 9, 1), "15", 1),
+        row("h100 x16, rails", boxes(16, 8, 9, 8), "15", 1),
+        row("h100 x16, slow port", build_slow_port(1), "127/7", 7),
+        row("h100 x16, rails, slow port", build_slow_port(8), "127/7", 7),
+        row("h100 x64", boxes(64, 8, 9, 1), "63", 1),
+        row("h100 x128", boxes(128, 8, 9, 1), "127", 1),
+        row("nvl72", boxes(1, 72, 18, 1), "71/18", 1),
+        row("nvl72 x4", boxes(4, 72, 18, 1), "287/19", 19),
+        row("nvl72 x16", boxes(16, 72, 18, 1), "1151/19", 19),
+        row("mi300x", build_mi300x(1), "1/64", 1),
+        row("mi300x x2", build_mi300x(2), "5/166", 83),
+        row("mi300x x8", build_mi300x(8), "7/50", 25),
+        row("torus 8", build_torus(8, 8).unwrap(), "63/4", 4),
+        row("torus 16", build_torus(16, 16).unwrap(), "255/4", 4),
+        row("torus 32", build_torus(32, 32).unwrap(), "1023/4", 4),
+        row("torus 8, broken", build_broken_torus(), "21", 1),
+        row("hypercube 7", build_hypercube(7).unwrap(), "127/7", 7),
+        row("hypercube 10", build_hypercube(10).unwrap(), "1023/10", 10),
+        row("dgx2 x2", build_two_dgx2(), "31/250", 10),
+        row("ndv2 x2", build_ndv2(2), "8/25", 1),
+        row("ndv2 x4", build_ndv2(4), "24/25", 1),
+    ]
+}
+
+#[test]
+fn machines_of_the_literature_have_their_bounds_and_trees() {
+    for TreeRow { name, topology, rho, trees } in tree_rows() {
+        let bound = bound_allgather(&topology).unwrap();
+        assert_eq!(bound.value.to_string(), rho, "{name}");
+        assert_eq!(compute_tree_count(&topology, &bound).unwrap(), trees, "{name}");
+        let reversed = bound_reduce_scatter(&topology).unwrap();
+        assert_eq!(reversed.value, bound.value, "{name}");
+    }
 }

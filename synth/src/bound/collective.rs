@@ -11,6 +11,7 @@ pub use sweep::{BoundInSteps, FURTHER_STEPS, StepWitness, SweepEnd};
 use super::alltoall::LengthBound;
 use super::flows::FlowBound;
 use super::steps::{StepBound, bound_demand_steps, bound_steps_under};
+use super::tree_count::compute_tree_count;
 use super::{AllReduceBound, BoundError, Completeness, CutBound, ProgramBudget};
 use crate::automorphism::{Symmetry, find_symmetry};
 use crate::collective::{Collective, CollectiveKind, RecognizedCollective};
@@ -47,6 +48,8 @@ pub struct CollectiveBounds {
     pub by_steps: Vec<BoundInSteps>,
     /// Why there are no bounds for more steps.
     pub sweep_end: SweepEnd,
+    /// For an AllGather and a ReduceScatter without a limit on hops: how many trees per root reach the least time.
+    pub tree_count: Option<u64>,
     /// For an AllReduce: what its halves need one after the other.
     pub allreduce: Option<AllReduceComparison>,
     /// Which constraints of the sketch are not in the bounds.
@@ -137,6 +140,13 @@ pub fn bound_collective(
         }
         Collective::Known(_) | Collective::Demands(_) => None,
     };
+    let tree_count = match (&collective, &bandwidth.witness) {
+        (
+            Collective::Known(CollectiveKind::AllGather | CollectiveKind::ReduceScatter),
+            BandwidthWitness::Cut(cut),
+        ) => Some(compute_tree_count(&topology, cut)?),
+        _ => None,
+    };
     let StepSweep { bounds: by_steps, end: sweep_end } = sweep;
     Ok(CollectiveBounds {
         topology: topology.clone(),
@@ -146,6 +156,7 @@ pub fn bound_collective(
         bandwidth,
         by_steps,
         sweep_end,
+        tree_count,
         allreduce,
         gaps,
     })
