@@ -37,18 +37,26 @@ hljs.registerLanguage('ccl', () => ({
       }
     },
     {
-      "begin": "\\b[0-9][0-9_]*(?:GiB|KiB|MiB)?\\b",
+      "begin": "\\babilities\\s*=\\s*\\[",
+      "end": "\\]",
+      "keywords": {
+        "literal": "memory port multicast reduce",
+        "variable": "abilities"
+      }
+    },
+    {
+      "begin": "\\b[0-9][0-9_]*(?:\\.[0-9][0-9_]*)?(?:GBps|Gbps|KBps|Kbps|MBps|Mbps|TBps|Tbps|Bps|GiB|KiB|MiB|ms|ns|us)?\\b",
       "className": "number"
     },
     {
-      "beginKeywords": "fn proc collective program",
+      "beginKeywords": "fn proc collective topology program",
       "contains": [
         {
           "begin": "[A-Za-z_][A-Za-z0-9_]*",
           "className": "title"
         }
       ],
-      "end": "(?=[({;])"
+      "end": "(?=[({;]|\\b(?:on|without)\\b)"
     },
     {
       "begin": "(?:^|[;{}\\]])\\s*(?=(?:put_with_signal_and_flush|broadcast_packets|read_put_packets|put_with_signal|reduce_packets|unpack_packets|copy_packets|put_packets|broadcast|acquire|barrier|release|reduce|signal|flush|copy|sync|wait|get|put)(?:\\b))",
@@ -58,17 +66,17 @@ hljs.registerLanguage('ccl', () => ({
       }
     },
     {
-      "begin": ":\\s*(?=(?:buffer|chunk|bool|rank|int)(?:\\b))",
-      "end": "\\b(?:buffer|chunk|bool|rank|int)\\b",
+      "begin": ":\\s*(?=(?:buffer|chunk|bool|rank|rate|time|int)(?:\\b))",
+      "end": "\\b(?:buffer|chunk|bool|rank|rate|time|int)\\b",
       "keywords": {
-        "type": "int bool rank chunk buffer"
+        "type": "int bool rank rate time chunk buffer"
       }
     },
     {
-      "begin": "->\\s*(?=(?:buffer|chunk|bool|rank|int)(?:(?:\\[\\])*\\s*=))",
-      "end": "\\b(?:buffer|chunk|bool|rank|int)\\b",
+      "begin": "->\\s*(?=(?:buffer|chunk|bool|rank|rate|time|int)(?:(?:\\[\\])*\\s*=))",
+      "end": "\\b(?:buffer|chunk|bool|rank|rate|time|int)\\b",
       "keywords": {
-        "type": "int bool rank chunk buffer"
+        "type": "int bool rank rate time chunk buffer"
       }
     },
     {
@@ -95,9 +103,9 @@ hljs.registerLanguage('ccl', () => ({
     }
   ],
   "keywords": {
-    "keyword": "use let fn proc collective program options require scratch channel semaphore block group pipeline for in if else as via relaxed topology link flow synthesize",
+    "keyword": "use let fn proc collective program topology link options require scratch channel semaphore block group pipeline for in if else as via relaxed flow synthesize",
     "literal": "true false Simple LL interleaved none before after both",
-    "variable": "rank ranks peers node nodes local_rank ranks_per_node node_peers rail_peers input output in_place ensures op to std unit slice of chunks"
+    "variable": "rank ranks peers node nodes local_rank ranks_per_node node_peers rail_peers input output in_place ensures op to std unit slice of chunks switch ports on without bandwidth latency abilities"
   },
   "name": "ccl"
 }));

@@ -3,7 +3,7 @@
 //! It covers the same as the TextMate grammar, but without lookbehind: if a rule depends on what precedes a word, it is
 //! a rule that begins there, with the words as its keywords.
 
-use crate::pattern::words;
+use crate::pattern::{number, words};
 use crate::{Kind, of_kind};
 use serde_json::{Value, json};
 
@@ -23,8 +23,10 @@ pub fn render() -> String {
             string(),
             { "className": "meta", "begin": r"#\[", "end": r"\]", "contains": [string()],
               "keywords": { "meta-keyword": list(&[Kind::Attribute]) } },
-            { "className": "number", "begin": format!(r"\b[0-9][0-9_]*(?:{})?\b", words(&[Kind::Unit])) },
-            { "beginKeywords": "fn proc collective program", "end": r"(?=[({;])",
+            { "begin": r"\babilities\s*=\s*\[", "end": r"\]",
+              "keywords": { "variable": "abilities", "literal": list(&[Kind::Ability]) } },
+            { "className": "number", "begin": number() },
+            { "beginKeywords": "fn proc collective topology program", "end": r"(?=[({;]|\b(?:on|without)\b)",
               "contains": [{ "className": "title", "begin": name }] },
             after(r"(?:^|[;{}\]])\s*", "built_in", &[Kind::Transfer, Kind::Synchronise], r"\b"),
             after(r":\s*", "type", &[Kind::Type], r"\b"),

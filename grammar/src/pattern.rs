@@ -16,6 +16,11 @@ pub(crate) fn words(kinds: &[Kind]) -> String {
     texts.into_iter().map(escape).collect::<Vec<_>>().join("|")
 }
 
+/// A pattern for numbers with their units.
+pub(crate) fn number() -> String {
+    format!(r"\b[0-9][0-9_]*(?:\.[0-9][0-9_]*)?(?:{})?\b", words(&[Kind::Unit]))
+}
+
 /// A pattern that matches exactly this text.
 fn escape(text: &str) -> String {
     text.chars()

@@ -4,7 +4,7 @@
 //! is a plain name elsewhere, as in the language.
 
 use crate::Kind;
-use crate::pattern::{whole, words};
+use crate::pattern::{number, whole, words};
 use serde_json::{Value, json};
 
 /// The grammar as JSON text: keys in alphabetical order, indented by two spaces, with a newline at the end.
@@ -29,16 +29,17 @@ fn patterns() -> Vec<Value> {
         rule("comment.line.double-slash.ccl", "//.*$"),
         string(),
         attribute(),
-        rule("constant.numeric.ccl", &format!(r"\b[0-9][0-9_]*(?:{})?\b", words(&[Kind::Unit]))),
+        abilities(),
+        rule("constant.numeric.ccl", &number()),
         json!({
-            "match": format!(r"\b(fn|proc|collective|program)\s+({name})"),
+            "match": format!(r"\b(fn|proc|collective|topology|program)\s+({name})"),
             "captures": {
                 "1": { "name": "keyword.declaration.ccl" },
                 "2": { "name": "entity.name.function.ccl" },
             },
         }),
         json!({
-            "match": format!(r"\b(scratch|channel|semaphore|block|let)\s+({name})"),
+            "match": format!(r"\b(scratch|channel|semaphore|switch|block|let)\s+({name})"),
             "captures": {
                 "1": { "name": "keyword.declaration.ccl" },
                 "2": { "name": "variable.other.declaration.ccl" },
@@ -71,7 +72,7 @@ fn patterns() -> Vec<Value> {
         ),
         rule("variable.language.ccl", &whole(&[Kind::Builtin])),
         rule("variable.language.ccl", &format!(r"\b(?:{})\b", words(&[Kind::Clause]))),
-        rule("keyword.operator.ccl", &format!("->|{}", words(&[Kind::Operator]))),
+        rule("keyword.operator.ccl", &format!("<->|->|{}", words(&[Kind::Operator]))),
         rule("variable.other.ccl", &format!(r"\b{name}\b")),
     ]
 }
@@ -91,6 +92,19 @@ fn attribute() -> Value {
         "begin": r"#\[",
         "end": r"\]",
         "patterns": [string(), rule("keyword.other.attribute.ccl", &whole(&[Kind::Attribute]))],
+    })
+}
+
+/// The list of what a link, port or switch can be used for, whose words are names elsewhere.
+fn abilities() -> Value {
+    json!({
+        "begin": r"\b(abilities)\s*=\s*\[",
+        "beginCaptures": { "1": { "name": "variable.language.ccl" } },
+        "end": r"\]",
+        "patterns": [
+            rule("comment.line.double-slash.ccl", "//.*$"),
+            rule("constant.language.ccl", &whole(&[Kind::Ability])),
+        ],
     })
 }
 

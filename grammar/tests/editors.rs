@@ -21,6 +21,7 @@ const PLAIN: &[Kind] = &[
     Kind::Method,
     Kind::Option,
     Kind::Value,
+    Kind::Ability,
     Kind::Attribute,
     Kind::Future,
     Kind::Clause,
