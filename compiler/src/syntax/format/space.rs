@@ -10,7 +10,14 @@ use crate::syntax::token::{Class, Kind, Token};
 
 /// The tokens with their spaces. `bodies` are the offsets of the braces that open bodies, in order.
 pub(super) fn pieces<'t>(tokens: &[Token<'t>], bodies: &[u32]) -> Vec<Piece<'t>> {
-    let mut walk = Walk { tokens, open: Vec::new(), unary: false, head: true, out: Vec::new() };
+    let mut walk = Walk {
+        tokens,
+        open: Vec::new(),
+        unary: false,
+        head: true,
+        machine: false,
+        out: Vec::new(),
+    };
     for (i, token) in tokens.iter().enumerate() {
         let opens_body =
             token.kind == Kind::LeftBrace && bodies.binary_search(&token.span.start).is_ok();
@@ -35,8 +42,10 @@ struct Walk<'a, 't> {
     open: Vec<Brace>,
     /// Whether the last token is a unary operator.
     unary: bool,
-    /// Whether the last token is the verb that a statement begins with.
+    /// Whether the last token is the verb that a statement begins with, or another word before an operand.
     head: bool,
+    /// Whether the tokens are those of a program's machine, or of the head of a topology.
+    machine: bool,
     out: Vec<Piece<'t>>,
 }
 
@@ -45,11 +54,17 @@ impl<'t> Walk<'_, 't> {
         let last = i.checked_sub(1).and_then(|i| self.tokens.get(i));
         let Some(last) = last else {
             self.head = token.kind.class() == Class::Verb;
+            self.machine = token.kind == Kind::Topology;
             return self.out.push(Piece { token, space: false, opens_body });
         };
         let space = !self.unary && self.space(i, *last, token);
         self.unary = matches!(token.kind, Kind::Minus | Kind::Not) && !ends_value(last.kind);
-        self.head = token.kind.class() == Class::Verb && self.begins_statement(last.kind);
+        let begins = token.kind.class() == Class::Verb || token.kind == Kind::Ports;
+        let is_clause = self.machine && matches!(token.kind, Kind::On | Kind::Without);
+        self.head = (begins && self.begins_statement(last.kind))
+            || (is_clause && ends_value(last.kind) && !self.open.contains(&Brace::None));
+        self.machine = token.kind == Kind::Topology
+            || (self.machine && token.kind != Kind::Semicolon && !opens_body);
         match token.kind {
             Kind::LeftBrace => {
                 let is_map = self.tokens.get(i + 2).is_some_and(|token| token.kind == Kind::Equal);

@@ -5,6 +5,7 @@
 //! - What binds loosest is broken first: before `->`, `via` and modifiers, then after commas, then after `=`, then at
 //!   operators, from `||` to `*`. Operators of one strength are broken all or not at all; of the others, only as many as
 //!   necessary.
+//! - A link or ports of a topology are broken after their binders, then after what they join, then between properties.
 //! - What is after `=` goes on the next line if it fits there. Otherwise, if it is a call, a list or an `if` expression,
 //!   that is opened; anything else begins on the next line.
 //! - An opened bracket has its contents on lines of their own: of parentheses, one element a line, and so for elements
@@ -34,6 +35,10 @@ enum Place {
     Operation,
     /// The declaration of a channel.
     Channel,
+    /// The machine of a program, or the head of a topology.
+    Machine,
+    /// A link or ports: binders, what is joined, and properties.
+    Link,
     /// Names bound to values, and what is made of each: `p in peers: p.input[0]`.
     Binders,
     /// Anything else.
@@ -45,6 +50,8 @@ enum Place {
 enum Strength {
     /// Before the parts of an operation, or after the binders of a comprehension.
     Clause,
+    /// Before the properties of a link.
+    Properties,
     Comma,
     Assignment,
     /// Before the condition of a binder.
@@ -78,6 +85,8 @@ impl<'p, 't> Statement<'p, 't> {
     pub(super) fn new(pieces: &'p [Piece<'t>]) -> Statement<'p, 't> {
         let place = match pieces.first().map(|piece| piece.token.kind) {
             Some(Kind::Channel) => Place::Channel,
+            Some(Kind::Topology) => Place::Machine,
+            Some(Kind::Link | Kind::Ports) => Place::Link,
             Some(kind) if kind.class() == Class::Verb => Place::Operation,
             _ => Place::Other,
         };
@@ -139,9 +148,13 @@ fn print_parts<'t>(
         let joins = filling == Filling::Many && !was_broken && has_room(part, tail, lines);
         let part = if i > 0 && !joins { begin_part(part, margin.rest, lines) } else { part };
         let inner = Margin { tail, ..margin };
-        let is_head = i == 0 && parts.strength < Strength::Assignment;
+        let stays = match place {
+            // What is joined and the properties are below each other.
+            Place::Link => i > 0 && parts.strength < Strength::Comma,
+            _ => i == 0 && parts.strength < Strength::Assignment,
+        };
         let before = lines.count();
-        print_sequence(part, place, if is_head { inner } else { inner.deeper() }, lines);
+        print_sequence(part, place, if stays { inner } else { inner.deeper() }, lines);
         was_broken = lines.count() > before && !lines.ends_bracket();
     }
 }
@@ -377,6 +390,11 @@ fn gap(before: &[Node<'_, '_>], node: &Node<'_, '_>, place: Place) -> Option<Str
         return None;
     }
     let behind = match last {
+        Node::Piece(piece) if place == Place::Link && piece.is_kind(Kind::Comma) => {
+            let is_later =
+                before.iter().any(|node| node.is_kind(Kind::Equal) || node.is_kind(Kind::In));
+            Some(if is_later { Strength::Comma } else { Strength::Properties })
+        }
         Node::Piece(piece) => strength_behind(piece.token.kind, place),
         _ => None,
     };
@@ -395,7 +413,7 @@ fn strength_behind(last: Kind, place: Place) -> Option<Strength> {
     match last {
         Kind::Comma => Some(Strength::Comma),
         Kind::Equal if place != Place::Operation => Some(Strength::Assignment),
-        Kind::Colon if place == Place::Binders => Some(Strength::Clause),
+        Kind::Colon if matches!(place, Place::Binders | Place::Link) => Some(Strength::Clause),
         _ => None,
     }
 }
@@ -407,6 +425,7 @@ fn strength_before(last: &Node<'_, '_>, node: &Node<'_, '_>, place: Place) -> Op
         Kind::Arrow | Kind::Via | Kind::Relaxed => place == Place::Operation,
         Kind::Op | Kind::Sync | Kind::Slice => place == Place::Operation && follows_value,
         Kind::To => place == Place::Channel && follows_value,
+        Kind::On | Kind::Without => place == Place::Machine && follows_value,
         _ => false,
     };
     if is_clause {
@@ -415,6 +434,7 @@ fn strength_before(last: &Node<'_, '_>, node: &Node<'_, '_>, place: Place) -> Op
     Some(match piece.token.kind {
         Kind::If if follows_value => Strength::Filter,
         Kind::RangeHalfOpen | Kind::RangeInclusive | Kind::RangeLength => Strength::Range,
+        Kind::Arrow | Kind::BothArrow if place == Place::Link => Strength::Range,
         kind if follows_value => precedence(kind).map_or(Strength::Space, Strength::Operator),
         _ => Strength::Space,
     })
