@@ -34,22 +34,23 @@
 
 (defconst ccl-mode--declarations
   '("use" "let" "fn" "proc" "collective" "program" "options" "require" "scratch" "channel" "semaphore" "block" "group"
-    "pipeline"))
+    "pipeline" "topology" "link"))
 
 (defconst ccl-mode--controls '("for" "in" "if" "else" "as" "via" "relaxed"))
 
-(defconst ccl-mode--future '("topology" "link" "flow" "synthesize"))
+(defconst ccl-mode--future '("flow" "synthesize"))
 
 (defconst ccl-mode--verbs
   '("copy" "put" "put_with_signal" "put_with_signal_and_flush" "get" "reduce" "broadcast" "put_packets" "read_put_packets"
     "copy_packets" "unpack_packets" "reduce_packets" "broadcast_packets" "signal" "wait" "flush" "acquire" "release"
     "barrier" "sync"))
 
-(defconst ccl-mode--types '("int" "bool" "rank" "chunk" "buffer" "channel" "semaphore" "block"))
+(defconst ccl-mode--types '("int" "bool" "rank" "rate" "time" "chunk" "buffer" "channel" "semaphore" "block"))
 
 (defconst ccl-mode--builtins
   '("rank" "ranks" "peers" "node" "nodes" "local_rank" "ranks_per_node" "node_peers" "rail_peers" "input" "output"
-    "in_place" "ensures" "op" "to" "std" "unit" "slice" "of" "chunks"))
+    "in_place" "ensures" "op" "to" "std" "unit" "slice" "of" "chunks" "ports" "on" "without"
+    "bandwidth" "latency" "abilities"))
 
 (defconst ccl-mode--functions
   '("rank_at" "min" "max" "abs" "sum" "all" "any" "begun" "same" "memory" "port" "switch" "len" "position" "contains" "step" "rev"))
@@ -60,6 +61,11 @@
 
 (defconst ccl-mode--values '("Simple" "LL" "interleaved" "none" "before" "after" "both"))
 
+(defconst ccl-mode--abilities '("memory" "port" "multicast" "reduce"))
+
+(defconst ccl-mode--units
+  '("KiB" "MiB" "GiB" "Bps" "KBps" "MBps" "GBps" "TBps" "Kbps" "Mbps" "Gbps" "Tbps" "ns" "us" "ms"))
+
 (defconst ccl-mode--attributes '("allow" "shared" "clobber"))
 
 (defun ccl-mode--words (words)
@@ -69,13 +75,17 @@
 (defconst ccl-mode--font-lock
   `((,(rx bol (* space) (group "//" (or "!" (seq "/" (or eol (not "/")))) (* nonl))) 1 font-lock-doc-face t)
     (,(rx "#[" (* (not "]")) "]") 0 font-lock-preprocessor-face keep)
-    (,(rx symbol-start (or "fn" "proc" "collective" "program") (+ space) (group (+ (or (syntax word) (syntax symbol)))))
+    (,(rx symbol-start (or "fn" "proc" "collective" "topology" "program") (+ space) (group (+ (or (syntax word) (syntax symbol)))))
      1 font-lock-function-name-face)
-    (,(rx symbol-start (or "scratch" "channel" "semaphore" "block" "let") (+ space)
+    (,(rx symbol-start (or "scratch" "channel" "semaphore" "switch" "block" "let") (+ space)
           (group (+ (or (syntax word) (syntax symbol)))))
      1 font-lock-variable-name-face)
     (,(concat "\\(?:^\\|[];{}]\\)[ \t]*" (ccl-mode--words ccl-mode--verbs)) 1 font-lock-builtin-face)
     (,(concat "\\(?::\\|->\\)[ \t]*" (ccl-mode--words ccl-mode--types)) 1 font-lock-type-face)
+    (,(rx symbol-start (group "switch") (+ space) (or (syntax word) (syntax symbol))) 1 font-lock-keyword-face)
+    (,(rx symbol-start "abilities" (* space) "=" (* space) "[")
+     (,(ccl-mode--words ccl-mode--abilities)
+      (save-excursion (skip-chars-forward "^];\n") (point)) nil (1 font-lock-constant-face)))
     (,(ccl-mode--words ccl-mode--declarations) . font-lock-keyword-face)
     (,(ccl-mode--words ccl-mode--controls) . font-lock-keyword-face)
     (,(ccl-mode--words ccl-mode--future) . font-lock-warning-face)
@@ -85,7 +95,7 @@
     (,(concat "=[ \t]*" (ccl-mode--words ccl-mode--values)) 1 font-lock-constant-face)
     (,(ccl-mode--words ccl-mode--attributes) . font-lock-preprocessor-face)
     (,(ccl-mode--words ccl-mode--builtins) . font-lock-builtin-face)
-    (,(rx symbol-start digit (* (or digit "_")) (? (or "KiB" "MiB" "GiB")) symbol-end) . font-lock-constant-face)))
+    (,(concat "\\_<[0-9][0-9_]*\\(?:\\.[0-9][0-9_]*\\)?" (regexp-opt ccl-mode--units) "?\\_>") . font-lock-constant-face)))
 
 (defvar ccl-mode-syntax-table
   (let ((table (make-syntax-table)))
@@ -100,7 +110,7 @@
   "Comments, strings and words of ccl.")
 
 (defvar ccl-mode-imenu
-  `((nil ,(rx bol (* space) (or "fn" "proc" "collective" "program") (+ space)
+  `((nil ,(rx bol (* space) (or "fn" "proc" "collective" "topology" "program") (+ space)
               (group (+ (or (syntax word) (syntax symbol)))) (* space) "(")
          1)
     ("Blocks" ,(rx bol (* space) "block" (+ space) (group (+ (or (syntax word) (syntax symbol))))) 1)

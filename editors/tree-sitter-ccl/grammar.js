@@ -39,8 +39,8 @@ const levels = () => {
 };
 
 const RESERVED = [
-  'use', 'as', 'let', 'fn', 'proc', 'collective', 'program', 'options', 'require', 'scratch', 'channel', 'semaphore',
-  'block', 'group', 'pipeline', 'for', 'in', 'if', 'else', 'via', 'relaxed', 'true', 'false',
+  'use', 'as', 'let', 'fn', 'proc', 'collective', 'topology', 'link', 'program', 'options', 'require', 'scratch',
+  'channel', 'semaphore', 'block', 'group', 'pipeline', 'for', 'in', 'if', 'else', 'via', 'relaxed', 'true', 'false',
 ];
 
 const TRANSFER = [
@@ -51,7 +51,14 @@ const TRANSFER = [
 const SYNCHRONISE = ['signal', 'wait', 'flush', 'acquire', 'release'];
 
 /** Words with a special meaning in certain places; names elsewhere. */
-const CLAUSES = ['barrier', 'input', 'output', 'in_place', 'ensures', 'op', 'sync', 'to', 'slice', 'of'];
+const CLAUSES = [
+  'barrier', 'input', 'output', 'in_place', 'ensures', 'op', 'sync', 'to', 'slice', 'of', 'switch', 'ports', 'on',
+  'without',
+];
+
+const UNITS = [
+  'KiB', 'MiB', 'GiB', 'Bps', 'KBps', 'MBps', 'GBps', 'TBps', 'Kbps', 'Mbps', 'Gbps', 'Tbps', 'ns', 'us', 'ms',
+];
 
 module.exports = grammar({
   name: 'ccl',
@@ -73,7 +80,7 @@ module.exports = grammar({
 
     // Items
 
-    item: ($) => choice($.use, $.let, $.function, $.procedure, $.collective, $.program),
+    item: ($) => choice($.use, $.let, $.function, $.procedure, $.collective, $.topology, $.program),
 
     attribute: ($) =>
       seq('#', '[', field('name', $.identifier), '(', list1($.identifier), optional(seq(',', $.string)), optional(','), ')', ']'),
@@ -142,6 +149,49 @@ module.exports = grammar({
 
     ensures: ($) => seq('ensures', optional(seq('for', $.binders)), '{', field('promise', $._expression), '}'),
 
+    // Topologies
+
+    topology: ($) =>
+      seq(
+        'topology',
+        field('name', $.identifier),
+        optional(field('parameters', $.parameters)),
+        field('body', $.topology_body),
+      ),
+
+    topology_body: ($) => seq('{', repeat(seq(repeat($.attribute), $._topology_item)), '}'),
+
+    _topology_item: ($) => choice($.let, $.require, $.rank_count, $.link, $.switch),
+
+    rank_count: ($) => seq(field('word', choice('ranks', 'ranks_per_node')), field('count', $._expression), ';'),
+
+    link: ($) => seq('link', optional(seq($.binders, ':')), $.link_ends, repeat(seq(',', $.property)), ';'),
+
+    link_ends: ($) => seq(field('from', $._expression), choice('->', '<->'), field('to', $._expression)),
+
+    switch: ($) =>
+      seq(
+        'switch',
+        field('name', $.identifier),
+        optional(field('dimensions', $.dimensions)),
+        field('body', $.switch_body),
+      ),
+
+    switch_body: ($) => seq('{', repeat(choice($.ports, seq($.property, ';'))), '}'),
+
+    ports: ($) =>
+      seq(
+        'ports',
+        '(',
+        optional(seq($.binders, ':')),
+        field('vertex', $._expression),
+        ')',
+        repeat(seq(',', $.property)),
+        ';',
+      ),
+
+    property: ($) => seq(field('name', $.identifier), '=', field('value', $._expression)),
+
     // Programs
 
     program: ($) =>
@@ -149,9 +199,21 @@ module.exports = grammar({
 
     program_body: ($) => seq('{', repeat(seq(repeat($.attribute), choice($.declaration, $.statement))), '}'),
 
-    declaration: ($) => choice($.implements, $.options, $.scratch, $.channel, $.semaphore),
+    declaration: ($) => choice($.implements, $.machine, $.options, $.scratch, $.channel, $.semaphore),
 
     implements: ($) => seq('collective', field('collective', $.identifier), $.arguments, ';'),
+
+    machine: ($) =>
+      seq(
+        'topology',
+        field('topology', $.identifier),
+        optional($.arguments),
+        optional(seq('on', field('ranks', $._expression))),
+        optional(field('without', $.missing_links)),
+        ';',
+      ),
+
+    missing_links: ($) => seq('without', '[', list1($.link_ends), optional(','), ']'),
 
     options: ($) => seq('options', '{', repeat($.option_setting), '}'),
 
@@ -353,7 +415,8 @@ module.exports = grammar({
 
     identifier: () => /[A-Za-z_][A-Za-z0-9_]*/,
 
-    integer: () => /[0-9][0-9_]*(KiB|MiB|GiB)?/,
+    // Only rates and times may have a decimal point.
+    integer: () => token(seq(/[0-9][0-9_]*/, optional(/\.[0-9][0-9_]*/), optional(choice(...UNITS)))),
 
     string: ($) => seq('"', repeat(choice($._string_text, $.escape)), token.immediate('"')),
 

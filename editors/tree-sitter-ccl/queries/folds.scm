@@ -2,6 +2,8 @@
 
 [
   (collective_body)
+  (topology_body)
+  (switch_body)
   (program_body)
   (body)
   (options)

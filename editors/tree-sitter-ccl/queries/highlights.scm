@@ -12,12 +12,14 @@
 (function name: (identifier) @function)
 (procedure name: (identifier) @function)
 (collective name: (identifier) @function)
+(topology name: (identifier) @function)
 (program name: (identifier) @function)
 (parameter name: (identifier) @variable.parameter)
 (named_argument name: (identifier) @variable.parameter)
 (option_setting name: (identifier) @property)
 (map_entry name: (identifier) @property)
 (setting name: (identifier) @property)
+(property name: (identifier) @property)
 (type (identifier) @type)
 (type ["block" "channel" "semaphore"] @type)
 (attribute name: (identifier) @attribute)
@@ -27,6 +29,7 @@
 ; Uses
 
 (implements collective: (identifier) @function.call)
+(machine topology: (identifier) @function.call)
 (call procedure: (identifier) @function.call)
 (function_call function: (identifier) @function.call)
 ((function_call function: (identifier) @function.builtin)
@@ -35,16 +38,21 @@
 ((option_setting value: (identifier) @constant.builtin)
   (#any-of? @constant.builtin "Simple" "LL" "interleaved" "none"))
 (modifier value: (identifier) @constant.builtin)
+((property name: (identifier) @_name value: (list (identifier) @constant.builtin))
+  (#eq? @_name "abilities"))
 
 ; Words
 
 ["use" "as"] @keyword.import
-["fn" "proc" "collective" "program"] @keyword.function
-["let" "options" "scratch" "channel" "semaphore" "block" "group" "pipeline" "require" "ensures" "in_place"] @keyword
+["fn" "proc" "collective" "topology" "program"] @keyword.function
+[
+  "let" "options" "scratch" "channel" "semaphore" "block" "group" "pipeline" "require" "ensures" "in_place" "link" "switch"
+  "ports"
+] @keyword
 (type ["block" "channel" "semaphore"] @type)
 "for" @keyword.repeat
 ["if" "else"] @keyword.conditional
-["in" "via" "to" "slice" "of" "op"] @keyword
+["in" "via" "to" "slice" "of" "op" "on" "without"] @keyword
 (relaxed) @keyword.modifier
 (transfer verb: _ @keyword.operator)
 (synchronise verb: _ @keyword.operator)
@@ -52,12 +60,13 @@
 (sync "sync" @keyword.operator)
 (modifier name: _ @keyword)
 (size buffer: _ @variable.builtin)
+(rank_count word: _ @variable.builtin)
 (in_place buffer: _ @variable.builtin)
 
 ; Signs and literals
 
 [
-  "||" "&&" "==" "!=" "<" "<=" ">" ">=" "|" "^" "&" "<<" ">>" "+" "-" "*" "/" "%" "!" ".." "..=" "..+" "=" "->"
+  "||" "&&" "==" "!=" "<" "<=" ">" ">=" "|" "^" "&" "<<" ">>" "+" "-" "*" "/" "%" "!" ".." "..=" "..+" "=" "->" "<->"
 ] @operator
 (all) @operator
 ["(" ")" "{" "}"] @punctuation.bracket
@@ -67,6 +76,7 @@
 (size ["[" "]"] @punctuation.bracket)
 (type ["[" "]"] @punctuation.bracket)
 (channel_end ["[" "]"] @punctuation.bracket)
+(missing_links ["[" "]"] @punctuation.bracket)
 ["," ";" ":" "::" "."] @punctuation.delimiter
 
 (integer) @number

@@ -2,6 +2,8 @@
 
 [
   (collective_body)
+  (topology_body)
+  (switch_body)
   (program_body)
   (body)
   (options)
@@ -16,6 +18,7 @@
   (parameters)
   (parenthesized)
   (each)
+  (missing_links)
 ] @indent.begin
 
 [
@@ -25,6 +28,11 @@
   (function)
   (require)
   (channel)
+  (machine)
+  (rank_count)
+  (link)
+  (ports)
+  (property)
 ] @indent.begin
 
 ["}" "]" ")"] @indent.branch @indent.end

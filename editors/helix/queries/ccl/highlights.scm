@@ -11,12 +11,14 @@
 (function name: (identifier) @function)
 (procedure name: (identifier) @function)
 (collective name: (identifier) @function)
+(topology name: (identifier) @function)
 (program name: (identifier) @function)
 (parameter name: (identifier) @variable.parameter)
 (named_argument name: (identifier) @variable.parameter)
 (option_setting name: (identifier) @variable.other.member)
 (map_entry name: (identifier) @variable.other.member)
 (setting name: (identifier) @variable.other.member)
+(property name: (identifier) @variable.other.member)
 (type (identifier) @type.builtin)
 (type ["block" "channel" "semaphore"] @type.builtin)
 (attribute name: (identifier) @attribute)
@@ -24,12 +26,15 @@
 (use module: (identifier) @namespace)
 
 (implements collective: (identifier) @function)
+(machine topology: (identifier) @function)
 (call procedure: (identifier) @function)
 ((function_call function: (identifier) @function.builtin)
   (#any-of? @function.builtin "rank_at" "min" "max" "abs" "sum" "all" "any" "begun" "same" "reduce" "memory" "port" "switch"))
 (function_call function: (identifier) @function)
 (method_call method: (identifier) @function.method)
 (modifier value: (identifier) @constant.builtin)
+((property name: (identifier) @_name value: (list (identifier) @constant.builtin))
+  (#eq? @_name "abilities"))
 ((option_setting value: (identifier) @constant.builtin)
   (#any-of? @constant.builtin "Simple" "LL" "interleaved" "none"))
 ((identifier) @variable.builtin
@@ -39,11 +44,14 @@
 (identifier) @variable
 
 ["use" "as"] @keyword.control.import
-["fn" "proc" "collective" "program"] @keyword.function
-["let" "options" "scratch" "channel" "semaphore" "block" "group" "pipeline" "require" "ensures" "in_place"] @keyword.storage
+["fn" "proc" "collective" "topology" "program"] @keyword.function
+[
+  "let" "options" "scratch" "channel" "semaphore" "block" "group" "pipeline" "require" "ensures" "in_place" "link" "switch"
+  "ports"
+] @keyword.storage
 "for" @keyword.control.repeat
 ["if" "else"] @keyword.control.conditional
-["in" "via" "to" "slice" "of" "op"] @keyword
+["in" "via" "to" "slice" "of" "op" "on" "without"] @keyword
 (relaxed) @keyword
 (transfer verb: _ @keyword.operator)
 (synchronise verb: _ @keyword.operator)
@@ -51,10 +59,11 @@
 (sync "sync" @keyword.operator)
 (modifier name: _ @keyword)
 (size buffer: _ @variable.builtin)
+(rank_count word: _ @variable.builtin)
 (in_place buffer: _ @variable.builtin)
 
 [
-  "||" "&&" "==" "!=" "<" "<=" ">" ">=" "|" "^" "&" "<<" ">>" "+" "-" "*" "/" "%" "!" ".." "..=" "..+" "=" "->"
+  "||" "&&" "==" "!=" "<" "<=" ">" ">=" "|" "^" "&" "<<" ">>" "+" "-" "*" "/" "%" "!" ".." "..=" "..+" "=" "->" "<->"
 ] @operator
 (all) @operator
 ["(" ")" "{" "}" "[" "]"] @punctuation.bracket

@@ -2,6 +2,8 @@
 
 [
   (collective_body)
+  (topology_body)
+  (switch_body)
   (program_body)
   (body)
   (options)
@@ -16,8 +18,9 @@
   (parameters)
   (parenthesized)
   (each)
+  (missing_links)
 ] @indent
 
-[(transfer) (synchronise) (let) (function) (require) (channel)] @indent
+[(transfer) (synchronise) (let) (function) (require) (channel) (machine) (rank_count) (link) (ports) (property)] @indent
 
 ["}" "]" ")"] @outdent

@@ -1,6 +1,6 @@
 ; Which names are known where.
 
-[(function) (procedure) (collective) (program) (body) (for) (each) (set) (ensures)] @local.scope
+[(function) (procedure) (collective) (topology) (link) (switch) (ports) (program) (body) (for) (each) (set) (ensures)] @local.scope
 
 (parameter name: (identifier) @local.definition.variable.parameter)
 (binder name: (identifier) @local.definition.variable)

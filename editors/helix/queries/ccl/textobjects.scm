@@ -4,6 +4,7 @@
 (procedure body: (_) @function.inside) @function.around
 (program body: (_) @class.inside) @class.around
 (collective body: (_) @class.inside) @class.around
+(topology body: (_) @class.inside) @class.around
 (parameter) @parameter.inside
 (comment) @comment.inside
 (doc_comment)+ @comment.around

@@ -12,12 +12,14 @@
 (function name: (identifier) @function)
 (procedure name: (identifier) @function)
 (collective name: (identifier) @function)
+(topology name: (identifier) @function)
 (program name: (identifier) @function)
 (parameter name: (identifier) @variable)
 (named_argument name: (identifier) @variable)
 (option_setting name: (identifier) @property)
 (map_entry name: (identifier) @property)
 (setting name: (identifier) @property)
+(property name: (identifier) @property)
 (type (identifier) @type)
 (type ["block" "channel" "semaphore"] @type)
 (attribute name: (identifier) @attribute)
@@ -27,6 +29,7 @@
 ; Uses
 
 (implements collective: (identifier) @function)
+(machine topology: (identifier) @function)
 (call procedure: (identifier) @function)
 (function_call function: (identifier) @function)
 ((function_call function: (identifier) @function)
@@ -35,16 +38,21 @@
 ((option_setting value: (identifier) @constant)
   (#any-of? @constant "Simple" "LL" "interleaved" "none"))
 (modifier value: (identifier) @constant)
+((property name: (identifier) @_name value: (list (identifier) @constant))
+  (#eq? @_name "abilities"))
 
 ; Words
 
 ["use" "as"] @keyword
-["fn" "proc" "collective" "program"] @keyword
-["let" "options" "scratch" "channel" "semaphore" "block" "group" "pipeline" "require" "ensures" "in_place"] @keyword
+["fn" "proc" "collective" "topology" "program"] @keyword
+[
+  "let" "options" "scratch" "channel" "semaphore" "block" "group" "pipeline" "require" "ensures" "in_place" "link" "switch"
+  "ports"
+] @keyword
 (type ["block" "channel" "semaphore"] @type)
 "for" @keyword
 ["if" "else"] @keyword
-["in" "via" "to" "slice" "of" "op"] @keyword
+["in" "via" "to" "slice" "of" "op" "on" "without"] @keyword
 (relaxed) @keyword
 (transfer verb: _ @keyword)
 (synchronise verb: _ @keyword)
@@ -52,12 +60,13 @@
 (sync "sync" @keyword)
 (modifier name: _ @keyword)
 (size buffer: _ @variable.special)
+(rank_count word: _ @variable.special)
 (in_place buffer: _ @variable.special)
 
 ; Signs and literals
 
 [
-  "||" "&&" "==" "!=" "<" "<=" ">" ">=" "|" "^" "&" "<<" ">>" "+" "-" "*" "/" "%" "!" ".." "..=" "..+" "=" "->"
+  "||" "&&" "==" "!=" "<" "<=" ">" ">=" "|" "^" "&" "<<" ">>" "+" "-" "*" "/" "%" "!" ".." "..=" "..+" "=" "->" "<->"
 ] @operator
 (all) @operator
 ["(" ")" "{" "}"] @punctuation.bracket
@@ -67,6 +76,7 @@
 (size ["[" "]"] @punctuation.bracket)
 (type ["[" "]"] @punctuation.bracket)
 (channel_end ["[" "]"] @punctuation.bracket)
+(missing_links ["[" "]"] @punctuation.bracket)
 ["," ";" ":" "::" "."] @punctuation.delimiter
 
 (integer) @number

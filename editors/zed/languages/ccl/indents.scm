@@ -1,4 +1,4 @@
 (_ "{" "}" @end) @indent
 (_ "[" "]" @end) @indent
 (_ "(" ")" @end) @indent
-[(transfer) (synchronise) (let) (function) (require) (channel)] @indent
+[(transfer) (synchronise) (let) (function) (require) (channel) (machine) (rank_count) (link) (ports) (property)] @indent

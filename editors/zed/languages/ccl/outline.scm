@@ -1,6 +1,8 @@
 (function "fn" @context name: (_) @name) @item
 (procedure "proc" @context name: (_) @name) @item
 (collective "collective" @context name: (_) @name) @item
+(topology "topology" @context name: (_) @name) @item
+(switch "switch" @context name: (_) @name) @item
 (program "program" @context name: (_) @name) @item
 (block "block" @context name: (_) @name) @item
 (channel "channel" @context name: (_) @name) @item
