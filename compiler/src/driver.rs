@@ -3,6 +3,7 @@
 //! In: files that were read, a program's number and its settings. Out: a program ready to be written, and every report
 //! on the way. If a phase reports an error, no further phase runs.
 
+mod analysis;
 mod contract;
 mod decompile;
 mod diff;
@@ -27,6 +28,7 @@ use crate::plan::map::Map;
 use crate::plan::{message, read, write};
 use crate::resolve::{self, program};
 use crate::source::{FileId, SourceMap};
+pub use analysis::analyze;
 pub use contract::{Known, Shared};
 pub use decompile::{Source, decompile};
 pub use diff::{Side, diff};

@@ -146,6 +146,7 @@ impl Search<'_> {
 /// The same settings with a different number of ranks.
 pub(crate) fn with_ranks(program: &Program, settings: &Settings, ranks: usize) -> Settings {
     let mut settings = settings.clone();
+    settings.machine = None;
     settings.parameters.retain(|(name, _)| name != "ranks");
     let value = Expr { kind: ExprKind::Int(ranks as i64), span: program.span, ty: Type::Int };
     settings.parameters.push(("ranks".to_string(), value));

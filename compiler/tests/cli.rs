@@ -5,6 +5,8 @@
 #[cfg(unix)]
 #[path = "cli/bounded.rs"]
 mod bounded;
+#[path = "cli/bounds.rs"]
+mod bounds;
 #[path = "cli/builds.rs"]
 mod builds;
 #[path = "support/cclc.rs"]

@@ -138,8 +138,13 @@ pub enum ProofFlaw {
 
 impl fmt::Display for ProofError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: ", self.line)?;
-        match &self.flaw {
+        write!(f, "line {}: {}", self.line, self.flaw)
+    }
+}
+
+impl fmt::Display for ProofFlaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             ProofFlaw::Malformed => write!(f, "not as the format `ccl-proof 1` says"),
             ProofFlaw::TooLong => write!(f, "more lines or certificates than are read"),
             ProofFlaw::Incomplete => write!(f, "the file is not complete"),

@@ -243,6 +243,10 @@ pub(crate) struct Check {
     /// removed or relaxed, and the rest checked again
     #[arg(long)]
     pub(crate) needless: bool,
+    /// Also say how long the busiest link of the machine takes, beside the least that is possible there; the program has
+    /// to name its machine, or `--topology` has to
+    #[arg(long)]
+    pub(crate) analyze: bool,
     /// What the program will run on
     #[arg(long, value_enum, default_value_t = Checked::Executor)]
     pub(crate) target: Checked,

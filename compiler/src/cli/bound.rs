@@ -20,7 +20,7 @@ use synth::bound::BoundError;
 use synth::bound::collective::{BoundRequest, CollectiveBounds, bound_collective};
 use synth::collective::Collective;
 use synth::graph::Vertex;
-use synth::proof::write::write_proof;
+use synth::proof::write::write_bounds_proof;
 
 /// What the command names.
 const COLLECTIVE: Wanted = Wanted { noun: "collective", module: "std::collectives" };
@@ -59,8 +59,7 @@ pub(crate) fn run(bound: &Bound, reporter: &mut Reporter) -> Result<Status, Fail
 fn prove(bound: &Bound, bounds: &CollectiveBounds, reporter: &Reporter) -> Result<(), Failure> {
     let Some(path) = &bound.prove else { return Ok(()) };
     output::refuse_losses([path.as_path()], &reporter.sources)?;
-    let proof = write_proof(&bounds.topology, &[]);
-    output::write_text(path, &proof)
+    output::write_text(path, &write_bounds_proof(bounds))
 }
 
 /// The collective that is asked about.

@@ -142,6 +142,11 @@ fn check_program(
             let is_proved = driver::is_proved(&diagnostics);
             summaries.add(if is_proved { lowered.as_ref().map(Summary::of) } else { None });
         }
+        if check.analyze
+            && let Some(program) = &lowered
+        {
+            diagnostics.extend(driver::analyze(program));
+        }
         if driver::has_errors(&diagnostics) || check.needless || tried.len() < MOST_RIGHT {
             tried.push(settings);
         }

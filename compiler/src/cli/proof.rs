@@ -3,11 +3,16 @@
 use super::args::Proof;
 use super::report::Reporter;
 use super::{Failure, Status, files, output};
+use compiler::diagnostic::{Code, Diagnostic};
+use compiler::source::Span;
 use synth::proof::read::check_proof;
 use synth::proof::{ProvedClaim, ProvedQuantity};
 
 /// The most bytes of a proof file.
 const MOST_BYTES: u64 = 1 << 28;
+
+/// How many bytes of a line are marked in a report.
+const MOST_SHOWN: u32 = 80;
 
 /// Checks a proof file, and prints what it proves.
 pub(crate) fn run(proof: &Proof, reporter: &mut Reporter) -> Result<Status, Failure> {
@@ -27,7 +32,13 @@ pub(crate) fn run(proof: &Proof, reporter: &mut Reporter) -> Result<Status, Fail
         }
         Err(error) => {
             let name = files::name(&proof.file);
-            return Err(Failure::Files(format!("`{name}` proves nothing: {error}")));
+            let file = reporter.sources.add(name, text.as_str());
+            let start = text.lines().take(error.line.saturating_sub(1)).map(|line| line.len() + 1);
+            let start = (start.sum::<usize>() as u32).min(text.len() as u32);
+            let length = text.lines().nth(error.line.saturating_sub(1)).map_or(0, str::len);
+            let span = Span { file, start, end: start + (length as u32).min(MOST_SHOWN) };
+            let report = Diagnostic::new(Code::E1112, span, error.flaw.to_string());
+            reporter.add(vec![report]);
         }
     }
     Ok(reporter.finish())
@@ -41,5 +52,11 @@ fn describe_claim(claim: &ProvedClaim) -> String {
         ProvedQuantity::TimePerChunkInSteps(steps) => {
             format!("  {collective}: at least {value} per chunk in {steps} steps\n")
         }
+        ProvedQuantity::TimePerChunkInHops(hops) => {
+            format!("  {collective}: at least {value} per chunk with {hops} hops\n")
+        }
+        ProvedQuantity::TimePerChunkByRoots => format!(
+            "  {collective}: at least {value} per chunk, if each part is summed up at one rank\n"
+        ),
     }
 }

@@ -143,6 +143,7 @@ catalogue! {
     E1109: "a switch channel that the machine does not have",
     E1110: "a machine for another program",
     E1111: "a part of a machine that is not there",
+    E1112: "a proof that proves nothing",
 
     W0201: "unused import",
     W0202: "unused channel",
@@ -163,6 +164,7 @@ catalogue! {
     N0301: "message sizes rounded",
     N0501: "synchronization that nothing needs",
     N0502: "synchronization that could be relaxed",
+    N0503: "what the links of the machine carry",
     N0801: "bounded message sizes",
     N0802: "what launches of a plan must not do",
     N0803: "scratch for messages that are never sent",

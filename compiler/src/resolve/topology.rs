@@ -196,7 +196,8 @@ impl Body<'_> {
                 PortFamily { binders, vertex, properties, span: port.span }
             }));
         }
-        if switch.ports.is_empty() {
+        let is_broken = self.file().is_some_and(super::load::Module::is_broken);
+        if switch.ports.is_empty() && !is_broken {
             self.report(without_ports(&switch.name));
         }
         let (name, span) = (switch.name.text.clone(), switch.name.span);
@@ -425,8 +426,10 @@ fn place_of(index: &ast::Index) -> Span {
     }
 }
 
+/// Whether there is a bandwidth among properties, or something unknown that was meant as one.
 fn names_bandwidth(properties: &[ast::Property]) -> bool {
-    properties.iter().any(|property| property.name.text == "bandwidth")
+    let others = ["latency", "abilities"];
+    properties.iter().any(|property| !others.contains(&property.name.text.as_str()))
 }
 
 fn without_ranks(name: &ast::Name) -> Diagnostic {

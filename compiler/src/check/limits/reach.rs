@@ -9,6 +9,7 @@ use super::findings::{Findings, Group, Site};
 use super::terms::Terms;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
+use synth::graph::Vertex;
 
 /// What maps the memory of other ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,10 +34,6 @@ struct Leaving<'p> {
 /// The warnings about a program's channels.
 pub(super) fn program(findings: &mut Findings<'_>, mapping: Mapping) {
     let (program, terms) = (findings.program, findings.terms);
-    // A machine says itself how far memory reaches, and channels beyond that are errors.
-    if program.machine.is_some() {
-        return;
-    }
     // Channels of one declaration are one finding; a plan has no declarations, and all of its channels are.
     let group = match terms {
         Terms::Source => Group::Place,
@@ -48,7 +45,11 @@ pub(super) fn program(findings: &mut Findings<'_>, mapping: Mapping) {
             let site = Site { rank: from, block: None, origin: channel.origin };
             let leaving = Leaving { program, channel, from, to };
             findings.add((Code::W0801, "channel", group), site, 0, || {
-                leaving.report(mapping).help(leaving.way_out(terms))
+                let report = leaving.report(mapping);
+                match program.machine.is_some() {
+                    true => report,
+                    false => report.help(leaving.way_out(terms)),
+                }
             });
         }
     }
@@ -56,6 +57,16 @@ pub(super) fn program(findings: &mut Findings<'_>, mapping: Mapping) {
 
 /// A rank of another domain to which a channel leads over mapped memory.
 fn beyond(program: &ir::Program, from: ir::RankId, channel: &ir::Channel) -> Option<ir::RankId> {
+    // A machine says itself how far memory reaches. What its author's channels need is an error of its own; ports that
+    // kernels replace by mapped memory are left.
+    if let Some(machine) = &program.machine {
+        let is_apart = |peer: &ir::RankId| !machine.joins_in_memory(Vertex(from.0), Vertex(peer.0));
+        return if let ir::Link::Memory(peer) = &channel.link {
+            Some(*peer).filter(is_apart)
+        } else {
+            None
+        };
+    }
     let domain = |rank: ir::RankId| rank.0 / program.ranks_per_domain.max(1);
     let is_other = |rank: &ir::RankId| domain(*rank) != domain(from);
     match &channel.link {
@@ -73,6 +84,13 @@ impl Leaving<'_> {
     }
 
     fn report(self, mapping: Mapping) -> Diagnostic {
+        if let Some(machine) = &self.program.machine {
+            let message = format!(
+                "this channel leads from rank {} to rank {}, whose memory it cannot reach on `{}`",
+                self.from.0, self.to.0, machine.name
+            );
+            return Diagnostic::without_place(Code::W0801, message).note(why(mapping));
+        }
         let word = self.domain();
         let located = |rank: ir::RankId| {
             let number = rank.0 / self.program.ranks_per_domain.max(1);

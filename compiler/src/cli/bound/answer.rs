@@ -274,6 +274,12 @@ impl Answer<'_> {
                 "bounds for more steps are left out: a search ended at its budget".to_owned(),
             ),
         }
+        if let BandwidthWitness::AllReduce(_) = bounds.bandwidth.witness {
+            notes.push(
+                "the bandwidth bound is that of algorithms that sum up each part of the buffer at one rank, as all that are known do"
+                    .to_owned(),
+            );
+        }
         if let Some(comparison) = &bounds.allreduce {
             let [composed, shard] =
                 [comparison.composed, comparison.composed_per_shard].map(|value| self.round(value));

@@ -1,0 +1,315 @@
+//! Machines, bounds and their proofs on the command line.
+
+use super::{Folder, GOOD, ends, says};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+/// The bounds as JSON.
+fn bound(folder: &Folder, line: &str) -> Value {
+    let run = ends(folder.cclc(&format!("bound {line} --json")), 0);
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+fn empty() -> Folder {
+    Folder::with("a.ccl", GOOD)
+}
+
+/// Rounds per chunk and steps of an AllGather: facts of the literature and closed forms, in units of the largest rate
+/// that divides all others.
+#[test]
+fn machines_of_the_library_have_their_bounds() {
+    let rows = [
+        ("dgx1", 2, "7/6"),
+        ("ring(ranks=4)", 2, "3/2"),
+        ("ring(ranks=8)", 4, "7/2"),
+        ("ring(ranks=2)", 1, "1/2"),
+        ("line(ranks=8)", 7, "7"),
+        ("star(ranks=8)", 2, "7"),
+        ("full(ranks=8)", 1, "1"),
+        ("hub(ranks=16)", 1, "15"),
+        ("hypercube(dimensions=3)", 3, "7/3"),
+        ("torus(rows=4,columns=4)", 4, "15/4"),
+        ("mi250", 5, "7/3"),
+        ("mi300x", 1, "1"),
+        // 15 chunks over 7 links of 64 GB/s and a card of 50 GB/s, in units of 2 GB/s.
+        ("mi300x(boxes=2)", 2, "5/83"),
+        ("dgx2", 1, "15"),
+        ("dgx_a100", 1, "7"),
+        ("dgx_a100(boxes=2)", 2, "15/13"),
+        ("dgx_h100", 1, "7"),
+        ("dgx_h100(boxes=2)", 2, "3/2"),
+        ("dgx_h100(boxes=4)", 2, "31/10"),
+        ("dgx_b200(boxes=2)", 2, "15/19"),
+        ("nvl72", 1, "71"),
+        // 143 chunks over NVLink of 900 GB/s and a card of 50 GB/s.
+        ("nvl72(racks=2)", 2, "143/19"),
+        // Eight chunks leave a box through its only card.
+        ("ndv2(boxes=2)", 2, "8"),
+        ("rail_optimized(boxes=2)", 1, "3/2"),
+        ("fat_tree(boxes=8)", 1, "7"),
+    ];
+    let folder = empty();
+    for (machine, steps, rounds) in rows {
+        // As few bounds for numbers of steps as possible: those take long where there are many ranks.
+        let found = bound(&folder, &format!("allgather --topology {machine} --max-steps 1"));
+        assert_eq!(
+            (&found["steps"], &found["rounds_per_chunk"]),
+            (&steps.into(), &rounds.into()),
+            "{machine}"
+        );
+    }
+}
+
+#[test]
+fn the_json_of_a_dgx1_is_as_documented() {
+    let found = bound(&empty(), "allgather --topology dgx1");
+    assert_eq!(found["collective"], "allgather");
+    assert_eq!((&found["topology"], &found["ranks"]), (&"dgx1".into(), &8.into()));
+    assert_eq!(found["by_steps"], serde_json::json!({ "2": "3/2", "3": "7/6" }));
+    assert_eq!(found["completeness"], "optimal");
+    assert_eq!(
+        (&found["round"], &found["seconds_per_byte"]),
+        (&"25GBps".into(), &"7/150000000000".into())
+    );
+    assert!(found["witness"]["cut"].is_array());
+}
+
+#[test]
+fn all_collectives_of_the_library_have_bounds() {
+    let rows = [
+        ("reducescatter", "7/6"),
+        ("alltoall", "8/3"),
+        ("broadcast", "1/6"),
+        ("broadcast(root=5)", "1/6"),
+        ("reduce(root=2)", "1/6"),
+        ("scatter", "7/6"),
+        ("gather", "7/6"),
+        ("allreduce", "7/24"),
+        // Twice as many chunks take twice the time.
+        ("allgather(chunks=2)", "7/3"),
+        ("allgatherv(counts=[1,1,1,1,1,1,1,1])", "7/6"),
+    ];
+    let folder = empty();
+    for (collective, rounds) in rows {
+        let found = bound(&folder, &format!("{collective} --topology dgx1 --max-steps 2"));
+        assert_eq!(found["rounds_per_chunk"], rounds, "{collective}");
+    }
+    // In two steps, two links of each rank carry its chunk at most.
+    let found = bound(&folder, "alltoall --topology dgx1 --max-steps 2");
+    assert_eq!(found["by_steps"]["2"], "8/3");
+}
+
+#[test]
+fn switches_that_multicast_and_reduce_halve_an_allreduce() {
+    let found = bound(&empty(), "allreduce --topology dgx_h100");
+    assert_eq!(found["rounds_per_chunk"], "1");
+    assert_eq!(found["allreduce"]["reduce_scatter_and_allgather"], "7/4");
+    assert_eq!(found["allreduce"]["per_shard"], "14");
+    assert_eq!(found["allreduce"]["without_multicast_and_reduce"], "7/4");
+    let found = bound(&empty(), "allreduce --topology dgx_a100");
+    assert_eq!(found["rounds_per_chunk"], "7/4");
+}
+
+const OWN: &str = "use std::collectives::unchecked;
+
+/// Each rank sends a chunk to the next one.
+collective shift(ranks: int, chunks: int = 1) {
+    input[chunks];
+    output[chunks];
+    ensures for c in 0..chunks { output[c] == ((rank - 1) % ranks).input[c] }
+}
+
+/// Each rank gets the sum of all ranks up to itself.
+collective scan(ranks: int) {
+    input[1];
+    output[1];
+    ensures { output[0] == reduce(r in 0..=rank: r.input[0]) }
+}
+
+collective nothing(ranks: int) {
+    input[1];
+    output[1];
+}
+
+topology one_way {
+    ranks 3;
+    link r in 0..2: r -> r + 1, bandwidth = 1;
+}
+
+topology alone {
+    ranks 1;
+}
+";
+
+#[test]
+fn collectives_and_machines_of_a_file_have_bounds() {
+    let folder = Folder::with("own.ccl", OWN);
+    let found = bound(&folder, "own.ccl::shift --topology ring(ranks=4)");
+    assert_eq!((&found["steps"], &found["rounds_per_chunk"]), (&1.into(), &"1/3".into()));
+    let found = bound(&folder, "own.ccl::shift(chunks=3) --topology full(ranks=4)");
+    assert_eq!(found["steps"], 1);
+    let found = bound(&folder, "own.ccl::scan --topology line(ranks=4)");
+    assert_eq!((&found["steps"], &found["rounds_per_chunk"]), (&3.into(), &"1".into()));
+    let found = bound(&folder, "broadcast --topology own.ccl::one_way");
+    assert_eq!((&found["steps"], &found["rounds_per_chunk"]), (&2.into(), &"1".into()));
+    let run = ends(folder.cclc("bound own.ccl::nothing --topology dgx1"), 2);
+    says(&run.stderr, &["`nothing` has no bounds: it promises nothing of any output"]);
+}
+
+#[test]
+fn what_is_impossible_is_said_with_its_place() {
+    let folder = Folder::with("own.ccl", OWN);
+    let run = ends(folder.cclc("bound allgather --topology own.ccl::one_way"), 1);
+    says(&run.stderr, &["E1106", "no path leads from rank 1 to rank 0", "own.ccl:23:10"]);
+    let run = ends(folder.cclc("bound allgather --topology own.ccl::alone"), 1);
+    says(&run.stderr, &["E1106", "one rank only"]);
+    let lines = [
+        ("bound allgather", "needs a machine"),
+        ("bound allgather --topology own.ccl", "declares several"),
+        ("bound allgather --topology own.ccl::onw_way", "did you mean `one_way`?"),
+        ("bound allgather --topology dgx3", "there is no topology `dgx3`"),
+        ("bound allgther --topology dgx1", "did you mean `allgather`?"),
+        ("bound allgather --topology ring", "the parameter `ranks` has no value"),
+        ("bound allgather --topology ring(ranks=true)", "of type `int`, the value of type `bool`"),
+        ("bound allgather --topology ring(cards=2)", "it has no parameter `cards`"),
+        ("bound allgather --topology ring(8,1,2)", "does not have so many parameters"),
+        ("bound allgather --topology ring(8,ranks=8)", "`ranks` is given twice"),
+        ("bound allgather --topology ring(ranks=1)", "a ring has at least two ranks"),
+        ("bound allgather --topology full(ranks=100000)", "1 to 16384 ranks"),
+        ("bound allgather --topology 7", "expected a name"),
+        ("bound allgather(ranks=4) --topology dgx1", "the machine has 8 ranks"),
+        ("bound broadcast(root=9) --topology dgx1", "there is no rank 9"),
+        ("bound allgather --topology dgx1 --on 0,9", "9 is not a rank"),
+        ("bound allgather --topology dgx1 --on x", "expected ranks"),
+        ("bound allgather --topology dgx1 --on 0,1,0", "named twice"),
+        ("bound allgather --topology dgx1 --forbid 0->6", "no such link"),
+        ("bound allgather --topology dgx1 --forbid 0->9", "no `9`"),
+        ("bound allgather --topology dgx1 --forbid 0", "expected a link"),
+        ("bound allgather --topology ring(ranks=4) --via 0->1", "has no nodes"),
+        ("bound allgather --topology missing.ccl", "missing.ccl"),
+        ("topology show dgx3", "there is no topology"),
+        ("check own.ccl --on 0,1", "it needs `--topology`"),
+    ];
+    for (line, text) in lines {
+        let run = folder.cclc(line);
+        assert!(run.status != Some(0) && run.status != Some(101), "{line}: {:?}", run.status);
+        says(&run.stderr, &[text]);
+    }
+}
+
+#[test]
+fn bad_machines_are_refused_within_a_second() {
+    let links = "    link 0 -> 1, bandwidth = 1;\n".repeat(200_000);
+    let texts = [
+        format!("topology t {{\n    ranks 2;\n{links}{links}}}\n"),
+        "topology t { ranks 16384; link a in 0..16384, b in 0..16384 if a != b: a -> b, bandwidth = 1; }".to_owned(),
+        "topology t { ranks 2; switch s[a in 0..100000, b in 0..100000] { ports (r in 0..2: r), bandwidth = 1; } }".to_owned(),
+    ];
+    for text in texts {
+        let folder = Folder::with("t.ccl", &text);
+        let start = Instant::now();
+        let run = folder
+            .cclc("bound allgather --topology t.ccl --max-input 64MiB --message-format short");
+        assert!(run.status == Some(1) || run.status == Some(2), "{:?}", run.status);
+        says(&run.stderr, &["E1105"]);
+        // The debug build is some times slower than the one that is measured.
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn proofs_are_checked_again() {
+    let folder = empty();
+    for collective in
+        ["allgather", "alltoall", "allreduce", "broadcast", "reducescatter", "gather(root=3)"]
+    {
+        ends(
+            folder
+                .cclc(&format!("bound {collective} --topology dgx1 --max-steps 2 --prove p.proof")),
+            0,
+        );
+        let run = ends(folder.cclc("proof p.proof"), 0);
+        says(&run.stdout, &["proved for a machine of 8 ranks", "steps"]);
+        let proof = folder.read("p.proof");
+        let changed = proof.replacen("edge 0 1 50000000000", "edge 0 1 75000000000", 1);
+        assert_ne!(changed, proof);
+        folder.write("q.proof", &changed);
+        let run = ends(folder.cclc("proof q.proof"), 1);
+        says(&run.stderr, &["E1112"]);
+    }
+    folder.write("q.proof", "ccl-proof 2\n");
+    says(&ends(folder.cclc("proof q.proof"), 1).stderr, &["E1112"]);
+}
+
+#[test]
+fn sketches_are_part_of_the_bounds() {
+    let folder = empty();
+    let rounds =
+        |flags: &str| bound(&folder, &format!("allgather --topology full(ranks=4) {flags}"));
+    assert_eq!(rounds("")["rounds_per_chunk"], "1");
+    // Two of three links into rank 0 are left.
+    assert_eq!(rounds("--forbid 1->0")["rounds_per_chunk"], "3/2");
+    assert_eq!(rounds("--forbid 1<->0")["steps"], 2);
+    let run = folder.cclc("bound allgather --topology ring(ranks=4) --relay none");
+    assert_eq!(run.status, Some(1));
+    says(&run.stderr, &["E1106"]);
+    let found = bound(
+        &folder,
+        "allgather --topology ndv2(boxes=2) --via 0->card[0] --via card[0]->0 --via 8->card[1] --via card[1]->8 --via card[0]->network[0] --via network[0]->card[0] --via card[1]->network[0] --via network[0]->card[1] --max-steps 1",
+    );
+    assert_eq!(found["rounds_per_chunk"], "8");
+}
+
+#[test]
+fn a_machine_of_the_command_line_sets_the_ranks() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let run = ends(folder.cclc("check a.ccl --topology full(ranks=3)"), 0);
+    says(&run.stderr, &["proved for 3 ranks"]);
+    let run = folder.cclc("check a.ccl -D ranks=4 --topology full(ranks=3) --message-format short");
+    assert_eq!(run.status, Some(1));
+    says(&run.stderr, &["E1110"]);
+}
+
+#[test]
+fn machines_are_shown_drawn_and_exported() {
+    let folder = empty();
+    let run = ends(folder.cclc("topology show dgx1"), 0);
+    says(
+        &run.stdout,
+        &["dgx1: 8 ranks on 1 node, 32 links", "50GBps", "memory joins the ranks 0..=7"],
+    );
+    let run = ends(folder.cclc("topology show dgx_h100(boxes=2) --picture m.svg"), 0);
+    says(
+        &run.stdout,
+        &[
+            "nvswitch[0] (multicasts, reduces)",
+            "450GBps, 350ns, memory to the ranks 0..=7",
+            "node 1: ranks 8..=15",
+        ],
+    );
+    let picture = folder.read("m.svg");
+    assert!(picture.starts_with("<svg ") && picture.matches("class=\"rank\"").count() == 16);
+    assert_eq!(picture.matches("class=\"switch\"").count(), 10);
+    let run = ends(folder.cclc("topology export ring(ranks=3) -o r.dot"), 0);
+    assert_eq!(run.stdout, "");
+    says(
+        &folder.read("r.dot"),
+        &["digraph \"ring(ranks = 3, bandwidth = 1)\" {", "0 -> 1 [label=\"1\", dir=both];"],
+    );
+    let run = folder.cclc("topology show full(ranks=200) --picture m.svg");
+    assert_eq!(run.status, Some(2));
+    says(&run.stderr, &["at most 4096 links"]);
+}
+
+#[test]
+fn an_analysis_names_the_busiest_link() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let ring = super::manifest("../stdlib/ccl/algorithms/allgather_ring.ccl");
+    let line = format!(
+        "check {} --topology ring(ranks=4) --analyze --message-format short",
+        ring.display()
+    );
+    let run = ends(folder.cclc(&line), 0);
+    // Three chunks go round in one direction, where both directions could carry them.
+    says(&run.stderr, &["N0503", "takes 3 rounds, 2.00 times the least (3/2)"]);
+}
