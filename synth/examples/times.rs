@@ -74,7 +74,10 @@ fn prove(topology: &Topology, numbers_of_steps: &[u32], has_allreduce: bool) {
         certificates.push(Certificate::Layered { collective, bound });
     }
     if has_allreduce {
-        certificates.push(Certificate::AllReduce { bound: bound_allreduce(topology).unwrap() });
+        certificates.push(Certificate::AllReduce {
+            collective: CollectiveKind::AllReduce.into(),
+            bound: bound_allreduce(topology).unwrap(),
+        });
     }
     check_proof(&write_proof(topology, &certificates)).unwrap();
 }

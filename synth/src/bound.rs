@@ -51,6 +51,8 @@ pub enum BoundError {
         /// How many it takes at least.
         least: u32,
     },
+    /// No rank can sum up what several ranks get, and send it to all of them.
+    NoRoot,
     /// The sketch names what the topology does not have.
     Sketch(SketchError),
     /// The topology has too many ranks and edges for the linear program.
@@ -71,6 +73,12 @@ impl fmt::Display for BoundError {
             BoundError::TooFewSteps { least } => write!(f, "at least {least} steps are needed"),
             BoundError::TooFewHops { least } => {
                 write!(f, "some value takes at least {least} hops from rank to rank")
+            }
+            BoundError::NoRoot => {
+                write!(
+                    f,
+                    "no rank can get all parts of a sum and send it to all ranks that need it"
+                )
             }
             BoundError::Sketch(error) => error.fmt(f),
             BoundError::TooLarge => write!(f, "the topology is too large for this bound"),
@@ -172,6 +180,7 @@ fn reverse_error(error: BoundError) -> BoundError {
         | BoundError::RootOutOfRange { .. }
         | BoundError::TooFewSteps { .. }
         | BoundError::TooFewHops { .. }
+        | BoundError::NoRoot
         | BoundError::Sketch(_)
         | BoundError::TooLarge
         | BoundError::Arithmetic(_) => error,

@@ -43,10 +43,11 @@
 //!   tail before a step to its head after it, but from a switch in the step itself; waiting at a rank uses nothing, and
 //!   the potential may not rise there. The step that offers most counts.
 //! * `flow` with `hops`: the same, where an edge offers what it can be used for at most in any hop.
-//! * `roots`: potentials of the switches that cannot `multicast`, through which as much of the copies goes in as
+//! * `roots`: for each demand, potentials of the switches that cannot `multicast`, through which as much of the copies goes in as
 //!   out, and of those that cannot `reduce`, for the sums; zero for all other vertices. Then potentials for the
-//!   copies to each rank, and for the sums from each rank. What is needed is that of the best root. An edge is used
-//!   by copies or by sums: by those for which the sum of all rises is most. See [`crate::bound::allreduce`].
+//!   copies to each rank, and for the sums from each rank; those of receivers and of origins count. What is needed is
+//!   that of the best root. An edge is used by the copies or by the sums of a demand: by those for which the sum of all
+//!   rises, divided by how many values they are, is most. See [`crate::bound::allreduce`].
 
 mod check;
 mod demand;

@@ -2,13 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+use synth::bound::allreduce::bound_rooted_demands;
 use synth::bound::collective::{
-    Attainment, BoundRequest, CollectiveBounds, SweepEnd, bound_collective,
+    Attainment, BoundRequest, BoundScope, CollectiveBounds, SweepEnd, bound_collective,
 };
+use synth::bound::{BoundError, ProgramBudget};
 use synth::collective::{
     Collective, CollectiveKind, Demand, DemandError, DemandList, SummandGroup,
 };
-use synth::families::{build_dgx1, build_full, build_hub, build_line, build_ring};
+use synth::families::{RelativeGraph, build_dgx1, build_full, build_hub, build_line, build_ring};
 use synth::graph::{SwitchAbilities, Topology, Vertex};
 use synth::sketch::Sketch;
 
@@ -142,6 +144,50 @@ fn demands_of_known_collectives_are_recognized() {
             assert_eq!(changed.is_some(), is_single, "{kind}");
         }
     }
+}
+
+#[test]
+fn sums_that_several_ranks_get_have_roots() {
+    // Two AllReduces of two ranks each, on a ring of four.
+    let ring = build_ring(4).unwrap();
+    let pairs = [[0, 1], [2, 3]].map(|pair| pair.map(Vertex).to_vec());
+    let sums = pairs.map(|pair| Demand::sum(pair.clone(), pair, 1));
+    let demands = DemandList::new(sums.to_vec()).unwrap();
+    let bounds = bound(&ring, Collective::Demands(demands));
+    assert_eq!(bounds.steps.steps, 1);
+    // Both pass the two links between the ranks 0 and 3 and the others.
+    assert_eq!(bounds.bandwidth.value.to_string(), "1");
+    // One of three ranks on a line of three: the middle one sums up.
+    let line = build_line(3).unwrap();
+    let demands = DemandList::new(vec![Demand::sum(all(3), all(3), 2)]).unwrap();
+    let bounds = bound(&line, Collective::Demands(demands));
+    assert_eq!(bounds.collective, Collective::Known(CollectiveKind::AllReduce));
+    assert_eq!(bounds.factor, 2);
+    assert_eq!(bounds.bandwidth.scope, BoundScope::RootedSums);
+    assert_eq!(bounds.bandwidth.value.to_string(), "1");
+    // Four of the eight ranks of a DGX-1: more than their cuts show.
+    let dgx1 = build_dgx1().unwrap();
+    let demands = DemandList::new(vec![Demand::sum(all(4), all(4), 1)]).unwrap();
+    let bounds = bound(&dgx1, Collective::Demands(demands));
+    assert_eq!(bounds.bandwidth.scope, BoundScope::RootedSums);
+    assert!(bounds.bandwidth.value > "1/6".parse().unwrap());
+}
+
+#[test]
+fn sums_may_have_no_root() {
+    // From two ranks to two others, and nothing else: each receiver sums up.
+    let mut graph = RelativeGraph::new(4);
+    for [from, to] in [[0, 2], [0, 3], [1, 2], [1, 3]] {
+        graph.add_edge(Vertex(from), Vertex(to), 1);
+    }
+    let topology = graph.build().unwrap();
+    let sum = Demand::sum(all(2), vec![Vertex(2), Vertex(3)], 1);
+    let demands = DemandList::new(vec![sum]).unwrap();
+    let rooted = bound_rooted_demands(&topology, &demands, &ProgramBudget::default());
+    assert_eq!(rooted, Err(BoundError::NoRoot));
+    let bounds = bound(&topology, Collective::Demands(demands));
+    assert_eq!(bounds.bandwidth.value.to_string(), "1");
+    assert_eq!(bounds.bandwidth.scope, BoundScope::EverySchedule);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+use synth::bound::allreduce::bound_rooted_demands;
 use synth::bound::alltoall::bound_alltoall;
 use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
 use synth::bound::flows::{FlowBound, Layering, bound_flows};
@@ -13,6 +14,8 @@ use synth::collective::{CollectiveKind, Demand, DemandList, SummandGroup};
 use synth::families::{RelativeGraph, build_dgx1, build_full, build_line, build_ring};
 use synth::graph::text::{is_topology_line, parse_topology};
 use synth::graph::{SwitchAbilities, Topology, Vertex};
+use synth::proof::read::check_proof;
+use synth::proof::write::{Certificate, CertifiedCollective, write_demands_proof};
 
 fn bound(
     topology: &Topology,
@@ -215,19 +218,37 @@ fn parse_demand(line: &str) -> Option<Demand> {
     })
 }
 
-/// The value in `stored/demands.txt` is that of HiGHS, on a program that has every flow as a variable.
+/// A topology, demands, and the answers of another solver.
+struct StoredDemands {
+    topology: Topology,
+    demands: DemandList,
+    answers: Vec<&'static str>,
+}
+
+fn read_cases(text: &'static str) -> Vec<StoredDemands> {
+    let lines: Vec<&'static str> = text.lines().collect();
+    let cases = lines.chunk_by(|line, next| is_topology_line(line) || !is_topology_line(next));
+    let read = |case: &[&'static str]| {
+        let (head, rest): (Vec<&str>, Vec<&'static str>) =
+            case.iter().partition(|line| is_topology_line(line));
+        let demands = rest.iter().filter_map(|line| parse_demand(line)).collect();
+        StoredDemands {
+            topology: parse_topology(&head).unwrap(),
+            demands: DemandList::new(demands).unwrap(),
+            answers: rest.iter().filter_map(|line| line.strip_prefix("answer ")).collect(),
+        }
+    };
+    cases.map(read).collect()
+}
+
+/// The values in `stored/demands.txt` are those of HiGHS, on a program that has every flow as a variable.
 #[test]
 fn demands_have_the_bounds_of_another_solver() {
-    let lines: Vec<&str> = include_str!("stored/demands.txt").lines().collect();
-    let cases = lines.chunk_by(|line, next| is_topology_line(line) || !is_topology_line(next));
     let mut count = 0;
-    for case in cases {
-        let (head, rest): (Vec<&str>, Vec<&str>) =
-            case.iter().partition(|line| is_topology_line(line));
-        let topology = parse_topology(&head).unwrap();
-        let demands = rest.iter().filter_map(|line| parse_demand(line)).collect();
-        let demands = DemandList::new(demands).unwrap();
-        for answer in rest.iter().filter_map(|line| line.strip_prefix("answer ")) {
+    for StoredDemands { topology, demands, answers } in
+        read_cases(include_str!("stored/demands.txt"))
+    {
+        for answer in answers {
             let words: Vec<&str> = answer.split(' ').collect();
             let (layering, expected) = match words.as_slice() {
                 ["unlimited", value] => (Layering::Unlimited, value),
@@ -236,9 +257,27 @@ fn demands_have_the_bounds_of_another_solver() {
                 _ => panic!("{answer}"),
             };
             let found = bound(&topology, &demands, layering).unwrap().value;
-            assert_eq!(found.to_string(), **expected, "{layering:?} of {case:?}");
+            let found = found.to_string();
+            assert_eq!(found, **expected, "{layering:?} of {topology:?}, {demands:?}");
             count += 1;
         }
     }
     assert_eq!(count, 326);
+}
+
+/// Those in `stored/rooted.txt`, on the program with a root for each part of a sum.
+#[test]
+fn sums_have_the_bounds_of_another_solver() {
+    let cases = read_cases(include_str!("stored/rooted.txt"));
+    assert_eq!(cases.len(), 60);
+    for StoredDemands { topology, demands, answers } in cases {
+        let budget = ProgramBudget::default();
+        let bound = bound_rooted_demands(&topology, &demands, &budget).unwrap();
+        assert_eq!(bound.completeness, Completeness::Optimal);
+        let answer = format!("roots {}", bound.value);
+        assert_eq!(answers, [answer.as_str()], "{topology:?}, {demands:?}");
+        let collective = CertifiedCollective::Demands;
+        let certificates = [Certificate::AllReduce { collective, bound }];
+        check_proof(&write_demands_proof(&topology, Some(&demands), &certificates)).unwrap();
+    }
 }

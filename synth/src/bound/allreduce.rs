@@ -4,7 +4,11 @@
 //! much of the copies an edge carries, `q(e)` how much of the sums to come. Then `p(e) + q(e) <= rate(e) * T`; one
 //! unit can flow within `p` from the roots, which offer `x(v)`, to each rank; and one unit within `q` from each rank
 //! to the roots. At a switch without `multicast` as much of `p` leaves as enters, at one without `reduce` as much of
-//! `q`. The least `T` is the bound, per whole buffer.
+//! `q`. The least `T` is the bound, per whole buffer. It is one of every algorithm that sums each part of the buffer up
+//! at one rank, and sends the sum from there.
+//!
+//! Other sums, which some ranks contribute to and some get, have `x`, `p` and `q` of their own, which count as often as
+//! there are such sums; so do copies, which are sums of one contribution.
 //!
 //! That each rank gets a unit means that every cut around it has at least 1, with the shares of the roots on its side.
 //! Cuts become rows one after another, as for [`super::layered`]. Their prices in the dual solution are lengths
@@ -26,13 +30,14 @@ mod prices;
 
 use super::budget::{Completeness, ProgramBudget, TOLERATED_LACK, WHOLE_FLOW};
 use super::cutting::{CutFinder, CutProgram, PricedRow, ViolatedCut};
+use super::flows::LengthScale;
 use super::paths::{EdgeIndex, EdgeLists};
 use super::quotient::PriceScale;
 use super::rounding::{find_time, rate_fractions};
-use super::steps::bound_steps_under;
+use super::steps::{bound_demand_steps, bound_steps_under, measure_distances};
 use super::{BoundError, check_rank_count};
 use crate::automorphism::{Symmetry, find_symmetry};
-use crate::collective::CollectiveKind;
+use crate::collective::{CollectiveKind, Demand, DemandList};
 use crate::dense::DenseMap;
 use crate::flow::{FlowArc, FlowNetwork, FlowNode};
 use crate::graph::{Topology, Vertex};
@@ -46,18 +51,27 @@ use prices::HalfPrices;
 pub struct AllReduceBound {
     /// The bound, in rounds per buffer, or in seconds per byte.
     pub value: Rational,
-    /// What shows it on the way from the roots to the ranks.
-    pub copies: AllReduceHalf,
-    /// What shows it on the way from the ranks to the roots.
-    pub sums: AllReduceHalf,
+    /// What shows it, for each demand; there is one for an AllReduce.
+    pub parts: Vec<AllReducePart>,
     /// Whether it is the optimum of the program.
     pub completeness: Completeness,
+}
+
+/// What shows the bound of a demand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllReducePart {
+    /// How many such sums there are.
+    pub count: u64,
+    /// What shows it on the way from the roots to the receivers.
+    pub copies: AllReduceHalf,
+    /// What shows it on the way from the origins to the roots.
+    pub sums: AllReduceHalf,
 }
 
 /// The lengths and potentials of one half of an AllReduce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllReduceHalf {
-    /// For each rank the length of each of the topology's edges.
+    /// For each rank the length of each of the topology's edges; zero for ranks that the half is not about.
     pub lengths: Vec<Vec<u64>>,
     /// The potential of each vertex; zero for ranks, and for switches that can do what this half needs.
     pub potentials: Vec<i64>,
@@ -82,21 +96,74 @@ pub fn bound_allreduce_under(
     budget: &ProgramBudget,
 ) -> Result<AllReduceBound, BoundError> {
     check_rank_count(topology)?;
-    if topology.ranks().len() + topology.edges().len() > budget.allreduce_variables {
-        return Err(BoundError::TooLarge);
-    }
     // Finds pairs that no path joins.
     bound_steps_under(topology, symmetry, CollectiveKind::AllReduce)?;
-    let mut search = RootSearch::new(topology, symmetry);
-    let mut program = search.build_program();
+    let demands = CollectiveKind::AllReduce.list_demands(topology.count_ranks());
+    let rooted = RootedDemands { demands: demands.as_slice(), roots: Vec::new() };
+    bound_roots(topology, symmetry, &rooted, budget)
+}
+
+/// The bound of any demands that have no contributions in common. Of sums that the same ranks contribute to and get, it
+/// is like that of an AllReduce. Others may be faster without a root, as several ranks can sum them up.
+///
+/// # Errors
+/// [`BoundError::NoRoot`] if no rank can be the root of a demand, [`BoundError::TooLarge`],
+/// [`BoundError::Arithmetic`], and those of [`bound_demand_steps`].
+pub fn bound_rooted_demands(
+    topology: &Topology,
+    demands: &DemandList,
+    budget: &ProgramBudget,
+) -> Result<AllReduceBound, BoundError> {
+    bound_demand_steps(topology, demands)?;
+    let roots = find_roots(topology, demands).ok_or(BoundError::NoRoot)?;
+    let rooted = RootedDemands { demands: demands.as_slice(), roots };
+    bound_roots(topology, &Symmetry::trivial(topology), &rooted, budget)
+}
+
+/// For each demand the first rank that all origins reach and that reaches all receivers.
+fn find_roots(topology: &Topology, demands: &DemandList) -> Option<Vec<Vertex>> {
+    let reversed = topology.reverse();
+    let [forward, backward] = [topology, &reversed].map(|one| (one, one.collect_neighbors()));
+    let is_root = |demand: &Demand, rank: Vertex| {
+        let [after, before] = [&forward, &backward]
+            .map(|(topology, neighbors)| measure_distances(topology, neighbors, rank));
+        demand.receivers.iter().all(|receiver| after[*receiver] != u32::MAX)
+            && demand.origins.iter().all(|origin| before[*origin] != u32::MAX)
+    };
+    let find_root = |demand| topology.ranks().find(|rank| is_root(demand, *rank));
+    demands.as_slice().iter().map(find_root).collect()
+}
+
+/// Demands, each with a rank that can be its only root; without roots, all ranks are roots of equal shares at first.
+struct RootedDemands<'a> {
+    demands: &'a [Demand],
+    roots: Vec<Vertex>,
+}
+
+/// The symmetries keep the demands.
+fn bound_roots(
+    topology: &Topology,
+    symmetry: &Symmetry,
+    rooted: &RootedDemands<'_>,
+    budget: &ProgramBudget,
+) -> Result<AllReduceBound, BoundError> {
+    let demands = rooted.demands;
+    let variables = (topology.ranks().len() + topology.edges().len()).saturating_mul(demands.len());
+    if variables > budget.allreduce_variables {
+        return Err(BoundError::TooLarge);
+    }
+    let mut search = RootSearch::new(topology, symmetry, demands);
+    let mut program = search.build_program(&rooted.roots);
     let completeness = program.optimize(&mut search, budget);
-    let [mut copies, mut sums] = search.spread_prices(&program.round_prices());
-    let lists = EdgeLists::new(topology);
-    sums.shorten_edges(&lists);
-    copies.shorten_edges(&lists.reverse());
-    let value = measure_value(topology, &copies, &sums)?;
-    let completeness = completeness.after_rounding(value, find_time(topology, program.objective()));
-    Ok(AllReduceBound { value, copies, sums, completeness })
+    let mut parts = search.spread_prices(&program.round_prices());
+    let forward = EdgeLists::new(topology);
+    parts.iter_mut().for_each(|part| part.sums.shorten_edges(&forward));
+    let backward = forward.reverse();
+    parts.iter_mut().for_each(|part| part.copies.shorten_edges(&backward));
+    let value = measure_value(topology, &parts)?;
+    let solution = program.objective() * search.largest_count as f64;
+    let completeness = completeness.after_rounding(value, find_time(topology, solution));
+    Ok(AllReduceBound { value, parts, completeness })
 }
 
 /// One of the two halves.
@@ -111,9 +178,9 @@ const HALVES: [Half; 2] = [Half::Copies, Half::Sums];
 /// What a row of the program says.
 enum RowMeaning {
     /// A cut around a rank, by the edges that it cuts.
-    Cut { half: Half, rank: Vertex, edges: Vec<EdgeIndex> },
+    Cut { demand: usize, half: Half, rank: Vertex, edges: Vec<EdgeIndex> },
     /// As much enters a switch as leaves it (factor 1), or the other way round (factor -1).
-    Switch { half: Half, switch: Vertex, factor: f64 },
+    Switch { demand: usize, half: Half, switch: Vertex, factor: f64 },
 }
 
 /// The flows from the roots to a rank, or the reverse of those from a rank to the roots.
@@ -131,49 +198,79 @@ struct RootSearch<'a> {
     symmetry: &'a Symmetry,
     source: FlowNode,
     networks: [HalfNetwork; 2],
-    /// Its variables are the time, the shares of the orbits of roots, the copies and the sums on each orbit of edges.
-    variable_count: usize,
-    first_amount: Unknown,
+    demands: &'a [Demand],
+    /// Of a demand the variables are the shares of the orbits of roots, the copies and the sums on each orbit of edges.
+    /// Before them comes the time, in multiples of the largest count.
+    shares: u32,
+    largest_count: u64,
 }
 
 impl<'a> RootSearch<'a> {
-    fn new(topology: &'a Topology, symmetry: &'a Symmetry) -> RootSearch<'a> {
+    fn new(
+        topology: &'a Topology,
+        symmetry: &'a Symmetry,
+        demands: &'a [Demand],
+    ) -> RootSearch<'a> {
         let shares = topology.ranks().filter(|rank| symmetry.vertices.is_first(*rank)).count();
         RootSearch {
             topology,
             symmetry,
             source: FlowNode(topology.count_vertices() as u32),
             networks: HALVES.map(|half| HalfNetwork::new(topology, half)),
-            variable_count: 1 + shares + 2 * symmetry.edges.list_firsts().len(),
-            first_amount: Unknown(1 + shares as u32),
+            demands,
+            shares: shares as u32,
+            largest_count: demands.iter().map(|demand| demand.count).max().unwrap_or(1),
         }
+    }
+
+    /// How many variables a demand has.
+    fn count_variables(&self) -> u32 {
+        self.shares + 2 * self.symmetry.edges.list_firsts().len() as u32
     }
 
     /// The program before there are cuts: the time, and what does not depend on cuts.
-    fn build_program(&self) -> CutProgram<RowMeaning> {
-        let mut costs = vec![0.0; self.variable_count];
+    fn build_program(&self, roots: &[Vertex]) -> CutProgram<RowMeaning> {
+        let variable_count = 1 + self.demands.len() * self.count_variables() as usize;
+        let mut costs = vec![0.0; variable_count];
         costs.iter_mut().take(1).for_each(|cost| *cost = 1.0);
-        // All ranks are roots of equal shares, and all edges carry everything.
-        let mut inner = DenseMap::filled(self.variable_count, 1.0);
-        for share in (1..self.first_amount.0).map(Unknown) {
-            inner[share] = 1.0 / f64::from(self.topology.count_ranks());
+        // All edges carry everything.
+        let mut inner = DenseMap::filled(variable_count, 1.0);
+        for demand in 0..self.demands.len() {
+            for rank in self.topology.ranks() {
+                inner[self.find_share(demand, rank)] = match roots.get(demand) {
+                    Some(root) => f64::from(u8::from(*root == rank)),
+                    None => 1.0 / f64::from(self.topology.count_ranks()),
+                };
+            }
         }
         let mut program = CutProgram::new(costs, inner);
-        self.add_fixed_rows(&mut program);
+        self.add_rate_rows(&mut program);
+        for demand in 0..self.demands.len() {
+            self.add_fixed_rows(&mut program, demand);
+        }
         program
     }
 
-    /// The rows of the rates, of the shares and of the switches.
-    fn add_fixed_rows(&self, program: &mut CutProgram<RowMeaning>) {
+    /// An edge carries the copies and the sums of all demands.
+    fn add_rate_rows(&self, program: &mut CutProgram<RowMeaning>) {
         let rates = rate_fractions(self.topology);
-        let symmetry = self.symmetry;
-        for &edge in symmetry.edges.list_firsts() {
-            let carried = HALVES
-                .map(|half| LinearTerm { unknown: self.find_amount(half, edge), factor: -1.0 });
-            let time = LinearTerm { unknown: Unknown(0), factor: rates[edge] };
-            program.add_fixed_row(&[&[time], carried.as_slice()].concat(), 0.0, None);
+        for &edge in self.symmetry.edges.list_firsts() {
+            let mut terms = vec![LinearTerm { unknown: Unknown(0), factor: rates[edge] }];
+            for (index, demand) in self.demands.iter().enumerate() {
+                let factor = -(demand.count as f64 / self.largest_count as f64);
+                terms.extend(HALVES.map(|half| {
+                    let unknown = self.find_amount(index, half, edge);
+                    LinearTerm { unknown, factor }
+                }));
+            }
+            program.add_fixed_row(&terms, 0.0, None);
         }
-        let share = |rank| LinearTerm { unknown: self.find_share(rank), factor: -1.0 };
+    }
+
+    /// The rows of the shares and of the switches.
+    fn add_fixed_rows(&self, program: &mut CutProgram<RowMeaning>, demand: usize) {
+        let symmetry = self.symmetry;
+        let share = |rank| LinearTerm { unknown: self.find_share(demand, rank), factor: -1.0 };
         let shares: Vec<LinearTerm> = self.topology.ranks().map(share).collect();
         program.add_fixed_row(&shares, -1.0, None);
         for (switch, abilities) in
@@ -183,8 +280,8 @@ impl<'a> RootSearch<'a> {
             let is_first = symmetry.vertices.is_first(switch);
             for (half, _) in HALVES.into_iter().zip(can_do).filter(|(_, can)| is_first && !can) {
                 for factor in [1.0, -1.0] {
-                    let terms = self.collect_switch(half, switch, factor);
-                    let meaning = RowMeaning::Switch { half, switch, factor };
+                    let meaning = RowMeaning::Switch { demand, half, switch, factor };
+                    let terms = self.collect_switch(&meaning);
                     program.add_fixed_row(&terms, 0.0, Some(meaning));
                 }
             }
@@ -192,10 +289,13 @@ impl<'a> RootSearch<'a> {
     }
 
     /// What enters a switch less what leaves it, times a factor.
-    fn collect_switch(&self, half: Half, switch: Vertex, factor: f64) -> Vec<LinearTerm> {
+    fn collect_switch(&self, meaning: &RowMeaning) -> Vec<LinearTerm> {
+        let RowMeaning::Switch { demand, half, switch, factor } = *meaning else {
+            return Vec::new();
+        };
         let mut terms = Vec::new();
         for (index, edge) in (0..).map(EdgeIndex).zip(self.topology.edges()) {
-            let unknown = self.find_amount(half, index);
+            let unknown = self.find_amount(demand, half, index);
             if edge.to == switch {
                 terms.push(LinearTerm { unknown, factor });
             } else if edge.from == switch {
@@ -206,18 +306,20 @@ impl<'a> RootSearch<'a> {
     }
 
     /// The variable of what an edge carries.
-    fn find_amount(&self, half: Half, edge: EdgeIndex) -> Unknown {
+    fn find_amount(&self, demand: usize, half: Half, edge: EdgeIndex) -> Unknown {
         let orbits = self.symmetry.edges.list_firsts().len() as u32;
         let before = match half {
             Half::Copies => 0,
             Half::Sums => orbits,
         };
-        Unknown(self.first_amount.0 + before + self.symmetry.edges.find_orbit(edge).0)
+        let first = 1 + demand as u32 * self.count_variables() + self.shares;
+        Unknown(first + before + self.symmetry.edges.find_orbit(edge).0)
     }
 
     /// The variable of a root's share. Orbits of ranks come before those of switches.
-    fn find_share(&self, rank: Vertex) -> Unknown {
-        Unknown(1 + self.symmetry.vertices.find_orbit(rank).0)
+    fn find_share(&self, demand: usize, rank: Vertex) -> Unknown {
+        let first = 1 + demand as u32 * self.count_variables();
+        Unknown(first + self.symmetry.vertices.find_orbit(rank).0)
     }
 }
 
@@ -227,66 +329,82 @@ impl CutFinder<RowMeaning> for RootSearch<'_> {
         &mut self,
         values: &DenseMap<Unknown, f64>,
     ) -> Vec<ViolatedCut<RowMeaning>> {
-        // One more, so that of several minimum cuts one of few edges is found.
-        let capacity =
-            |unknown: Unknown| (values[unknown].clamp(0.0, 1.0) * WHOLE_FLOW as f64) as u64 + 1;
         let mut cuts = Vec::new();
-        for half in HALVES {
-            let amounts: Vec<Unknown> = (0..self.topology.edges().len() as u32)
-                .map(|edge| self.find_amount(half, EdgeIndex(edge)))
-                .collect();
-            let shares: Vec<Unknown> =
-                self.topology.ranks().map(|rank| self.find_share(rank)).collect();
-            let mut found = Vec::new();
-            let [copies, sums] = &mut self.networks;
-            let half_network = if half == Half::Copies { copies } else { sums };
-            for (arc, unknown) in half_network.edges.iter().zip(&amounts) {
-                half_network.network.set_capacity(*arc, capacity(*unknown));
-            }
-            for (arc, unknown) in half_network.roots.iter().zip(&shares) {
-                half_network.network.set_capacity(*arc, capacity(*unknown));
-            }
-            for rank in self.topology.ranks().filter(|rank| self.symmetry.vertices.is_first(*rank))
-            {
-                found.extend(half_network.find_cuts(self.source, rank).map(|side| (rank, side)));
-            }
-            for (rank, side) in found {
-                cuts.push(self.collect_cut(half, rank, &side));
-            }
+        for (index, demand) in self.demands.iter().enumerate() {
+            cuts.extend(self.find_cuts_of_half(values, index, Half::Copies, &demand.receivers));
+            cuts.extend(self.find_cuts_of_half(values, index, Half::Sums, &demand.origins));
         }
         cuts
     }
 }
 
 impl RootSearch<'_> {
-    /// The row of the cut between a side, on which the source is, and a rank.
+    /// A row for each rank of some between which and the roots less than a unit flows.
+    fn find_cuts_of_half(
+        &mut self,
+        values: &DenseMap<Unknown, f64>,
+        demand: usize,
+        half: Half,
+        ranks: &[Vertex],
+    ) -> Vec<ViolatedCut<RowMeaning>> {
+        // One more, so that of several minimum cuts one of few edges is found.
+        let capacity =
+            |unknown: Unknown| (values[unknown].clamp(0.0, 1.0) * WHOLE_FLOW as f64) as u64 + 1;
+        let amounts: Vec<Unknown> = (0..self.topology.edges().len() as u32)
+            .map(|edge| self.find_amount(demand, half, EdgeIndex(edge)))
+            .collect();
+        let shares: Vec<Unknown> =
+            self.topology.ranks().map(|rank| self.find_share(demand, rank)).collect();
+        let [copies, sums] = &mut self.networks;
+        let half_network = if half == Half::Copies { copies } else { sums };
+        for (arc, unknown) in half_network.edges.iter().zip(&amounts) {
+            half_network.network.set_capacity(*arc, capacity(*unknown));
+        }
+        for (arc, unknown) in half_network.roots.iter().zip(&shares) {
+            half_network.network.set_capacity(*arc, capacity(*unknown));
+        }
+        let mut found = Vec::new();
+        for rank in ranks.iter().filter(|rank| self.symmetry.vertices.is_first(**rank)) {
+            found.extend(half_network.find_cuts(self.source, *rank).map(|side| (*rank, side)));
+        }
+        let cuts = found.iter().map(|(rank, side)| {
+            let meaning = RowMeaning::Cut { demand, half, rank: *rank, edges: Vec::new() };
+            self.collect_cut(meaning, side)
+        });
+        cuts.collect()
+    }
+}
+
+impl RootSearch<'_> {
+    /// The row of the cut between a side, on which the source is, and a rank. Its meaning gets its edges.
     fn collect_cut(
         &self,
-        half: Half,
-        rank: Vertex,
+        mut meaning: RowMeaning,
         side: &DenseMap<FlowNode, bool>,
     ) -> ViolatedCut<RowMeaning> {
         let is_inside = |vertex: Vertex| side[FlowNode(vertex.0)];
         let mut terms = Vec::new();
-        for root in self.topology.ranks().filter(|root| !is_inside(*root)) {
-            terms.push(LinearTerm { unknown: self.find_share(root), factor: 1.0 });
-        }
-        let mut edges = Vec::new();
-        for (index, edge) in (0..).map(EdgeIndex).zip(self.topology.edges()) {
-            let [tail, head] = match half {
-                Half::Copies => [edge.from, edge.to],
-                Half::Sums => [edge.to, edge.from],
-            };
-            if is_inside(tail) && !is_inside(head) {
-                terms.push(LinearTerm { unknown: self.find_amount(half, index), factor: 1.0 });
-                edges.push(index);
+        if let RowMeaning::Cut { demand, half, edges, .. } = &mut meaning {
+            for root in self.topology.ranks().filter(|root| !is_inside(*root)) {
+                terms.push(LinearTerm { unknown: self.find_share(*demand, root), factor: 1.0 });
+            }
+            for (index, edge) in (0..).map(EdgeIndex).zip(self.topology.edges()) {
+                let [tail, head] = match half {
+                    Half::Copies => [edge.from, edge.to],
+                    Half::Sums => [edge.to, edge.from],
+                };
+                if is_inside(tail) && !is_inside(head) {
+                    let unknown = self.find_amount(*demand, *half, index);
+                    terms.push(LinearTerm { unknown, factor: 1.0 });
+                    edges.push(index);
+                }
             }
         }
-        ViolatedCut { terms, bound: 1.0, meaning: RowMeaning::Cut { half, rank, edges } }
+        ViolatedCut { terms, bound: 1.0, meaning }
     }
 
-    /// The lengths and potentials of both halves that rows with their prices make.
-    fn spread_prices(&self, priced: &[PricedRow<'_, RowMeaning>]) -> [AllReduceHalf; 2] {
+    /// The lengths and potentials of the halves of each demand that rows with their prices make.
+    fn spread_prices(&self, priced: &[PricedRow<'_, RowMeaning>]) -> Vec<AllReducePart> {
         let integers: Vec<u64> = priced.iter().map(|row| row.price).collect();
         let mut prices = HalfPrices::new(self.topology, self.symmetry, PriceScale::new(&integers));
         for row in priced {
@@ -295,7 +413,16 @@ impl RootSearch<'_> {
         for row in priced {
             prices.add(row.meaning, row.price);
         }
-        HALVES.map(|half| prices.expand(self.topology, half))
+        // So that they can be divided by the counts.
+        let scale = LengthScale::new(self.demands.iter().map(|demand| demand.count));
+        let parts = self.demands.iter().enumerate().map(|(index, demand)| {
+            let [copies, sums] = HALVES.map(|half| prices.expand(self.topology, index, half));
+            let mut part = AllReducePart { count: demand.count, copies, sums };
+            part.copies.stretch(scale);
+            part.sums.stretch(scale);
+            part
+        });
+        parts.collect()
     }
 }
 

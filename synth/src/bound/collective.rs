@@ -67,6 +67,8 @@ pub struct BandwidthBound {
     pub completeness: Completeness,
     /// Whether it can be reached.
     pub attainment: Attainment,
+    /// Which schedules it is a bound of.
+    pub scope: BoundScope,
 }
 
 /// What shows a bound on the time.
@@ -78,8 +80,18 @@ pub enum BandwidthWitness {
     Lengths(LengthBound),
     /// Lengths of edges, for any collective.
     Flows(FlowBound),
-    /// Lengths and potentials of the halves of an AllReduce.
+    /// Lengths and potentials of the halves of an AllReduce, or of other sums that several ranks get.
     AllReduce(Box<AllReduceBound>),
+}
+
+/// Which schedules a bound holds for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoundScope {
+    /// All.
+    EverySchedule,
+    /// All that sum each part of a value that several ranks get up at one rank, and send the sum from there. It is not
+    /// known whether others can be faster.
+    RootedSums,
 }
 
 /// Whether a bound on the time of a collective can be reached.

@@ -39,6 +39,7 @@ use crate::graph::{EdgeIndex, Topology, Vertex};
 use crate::rational::Rational;
 use groups::{collect_groups, find_single, list_pairs};
 use measure::LayeredLengths;
+pub(super) use measure::LengthScale;
 pub(crate) use measure::MeasuredFlow;
 use network::LayeredNetwork;
 use search::FlowSearch;

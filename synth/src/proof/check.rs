@@ -1,6 +1,8 @@
 //! Checks certificates of bounds, whose format is that of [`crate::proof`]. It shares nothing with the search for
 //! bounds: whoever trusts a claim has to trust this file, the graph and the fractions only.
 
+mod roots;
+
 use super::demand::{Checked, ProofDemand, count_leaving, list_demands};
 use super::demand::{parse, parse_rank, require};
 use super::{ProofFlaw, ProvedClaim, ProvedQuantity};
@@ -23,19 +25,19 @@ pub(super) fn check_certificate(
     let value = parse(value)?;
     let demands = list_demands(topology, text, listed)?;
     let evidence = Evidence { topology, demands, ranks: topology.ranks().len(), value, numbers };
-    let quantity = match (*kind, arguments, *text) {
-        ("cut", [], _) => evidence.check_cut(),
-        ("steps", [from, to], _) => {
+    let quantity = match (*kind, arguments) {
+        ("cut", []) => evidence.check_cut(),
+        ("steps", [from, to]) => {
             evidence.check_steps([parse_rank(topology, from)?, parse_rank(topology, to)?])
         }
-        ("flow", [], _) => evidence.check_flows([0, 1], |_| ProvedQuantity::TimePerChunk),
-        ("flow", ["steps", steps], _) => {
+        ("flow", []) => evidence.check_flows([0, 1], |_| ProvedQuantity::TimePerChunk),
+        ("flow", ["steps", steps]) => {
             evidence.check_flows([parse(steps)?; 2], ProvedQuantity::TimePerChunkInSteps)
         }
-        ("flow", ["hops", hops], _) => {
+        ("flow", ["hops", hops]) => {
             evidence.check_flows([parse(hops)?, 1], ProvedQuantity::TimePerChunkInHops)
         }
-        ("roots", [], "allreduce") => evidence.check_roots(),
+        ("roots", []) => evidence.check_roots(),
         _ => Err(ProofFlaw::Malformed),
     }?;
     Ok(ProvedClaim { collective: (*text).to_owned(), quantity, value })
@@ -158,30 +160,6 @@ impl Evidence<'_> {
         require(flows.next().is_none() && flows.remainder().is_empty(), ProofFlaw::Malformed)?;
         self.require_ratio(needed, &uses)?;
         Ok(claim(layers as u64))
-    }
-
-    fn check_roots(&self) -> Checked<ProvedQuantity> {
-        let potentials = self.parse_potentials()?;
-        require(potentials.len() == 2 + 2 * self.ranks, ProofFlaw::Malformed)?;
-        let mut needed = vec![0; self.ranks];
-        let mut uses = vec![0; self.topology.edges().len()];
-        for (half, of_ranks) in potentials[2..].chunks(self.ranks).enumerate() {
-            // As much enters a switch as leaves it, if it has no ability; other vertices have no potential.
-            let own = &potentials[half];
-            let switches = self.topology.switches().iter().zip(&own[self.ranks..]);
-            let able = switches.filter(|(switch, _)| [switch.multicast, switch.reduce][half]);
-            let mut others = able.map(|(_, own)| own).chain(&own[..self.ranks]);
-            require(others.all(|own| *own == 0), ProofFlaw::WrongVertex)?;
-            let mut sums = self.measure_rises([own; 2], i128::MIN);
-            for (rank, own) in of_ranks.iter().enumerate() {
-                let paths = own.iter().map(|root| [own[rank] - root, root - own[rank]][half]);
-                combine(&mut needed, paths, i128::saturating_add);
-                combine(&mut sums, self.measure_rises([own; 2], 0), i128::saturating_add);
-            }
-            combine(&mut uses, sums, i128::max);
-        }
-        self.require_ratio(needed.into_iter().min().unwrap_or(0), &uses)?;
-        Ok(ProvedQuantity::TimePerChunkByRoots)
     }
 }
 

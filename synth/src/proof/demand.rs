@@ -32,6 +32,12 @@ impl ProofDemand {
         is_for_several || self.group.is_some()
     }
 
+    /// How many values there are, if each is summed up at one rank and sent from there.
+    pub(super) fn count_roots(&self) -> Option<i128> {
+        let is_one = self.group.is_none() && (!self.is_apart || self.receivers.len() == 1);
+        is_one.then_some(i128::from(self.count))
+    }
+
     /// Where flows begin and end: in one rank, and in one or, if they are apart, in all receivers.
     pub(super) fn list_flows(&self) -> impl Iterator<Item = [&[usize]; 2]> {
         let size = if self.is_apart { self.receivers.len() } else { 1 };

@@ -65,8 +65,10 @@ pub enum Certificate {
         /// The bound.
         bound: LengthBound,
     },
-    /// A bound on the time per buffer of an AllReduce, by distances from and to each rank.
+    /// A bound on the time of sums, by distances from and to each rank.
     AllReduce {
+        /// The collective.
+        collective: CertifiedCollective,
         /// The bound.
         bound: AllReduceBound,
     },
@@ -91,7 +93,7 @@ pub fn collect_certificates(bounds: &CollectiveBounds) -> Vec<Certificate> {
         BandwidthWitness::Cut(bound) => Certificate::Cut { collective, bound },
         BandwidthWitness::Lengths(bound) => Certificate::Lengths { bound },
         BandwidthWitness::Flows(bound) => Certificate::Flows { collective, bound },
-        BandwidthWitness::AllReduce(bound) => Certificate::AllReduce { bound: *bound },
+        BandwidthWitness::AllReduce(bound) => Certificate::AllReduce { collective, bound: *bound },
     });
     for step in &bounds.by_steps {
         match (&step.witness, &bounds.collective) {
@@ -176,9 +178,8 @@ impl ProofSubject<'_> {
                 let collective = CollectiveKind::AllToAll;
                 format!("flow {collective} {} :{}\n", bound.value, join_numbers(&potentials))
             }
-            Certificate::AllReduce { bound } => {
+            Certificate::AllReduce { collective, bound } => {
                 let potentials = bound.list_potentials(topology).concat();
-                let collective = CollectiveKind::AllReduce;
                 format!("roots {collective} {} :{}\n", bound.value, join_numbers(&potentials))
             }
             Certificate::Layered { collective, bound } => {

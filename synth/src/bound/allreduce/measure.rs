@@ -1,23 +1,29 @@
 //! The bound that lengths and potentials show, and what certificates have of them.
 
 use super::super::BoundError;
+use super::super::flows::LengthScale;
 use super::super::paths::{EdgeIndex, EdgeLists};
-use super::{AllReduceBound, AllReduceHalf};
+use super::{AllReduceBound, AllReduceHalf, AllReducePart};
 use crate::dense::DenseMap;
 use crate::graph::{Topology, Vertex};
 use crate::rational::Rational;
 
 impl AllReduceBound {
-    /// The potentials of the switches for the copies and the sums, then for each rank the distance of each vertex to
-    /// it, less than nothing, then for each rank the distance of each vertex from it: as certificates have them.
+    /// For each demand the potentials of the switches for the copies and the sums, then for each rank the distance of
+    /// each vertex to it, less than nothing, then for each rank the distance of each vertex from it: as certificates
+    /// have them.
     pub(crate) fn list_potentials(&self, topology: &Topology) -> Vec<Vec<i64>> {
-        let halves = [&self.copies, &self.sums];
-        let switches = halves.map(|half| half.potentials.clone());
-        let from_ranks = EdgeLists::new(topology);
-        let sums = self.sums.measure_potentials(&from_ranks);
-        let copies = self.copies.measure_potentials(&from_ranks.reverse()).into_iter();
-        let copies = copies.map(|of_rank| of_rank.into_iter().map(|distance| -distance).collect());
-        switches.into_iter().chain(copies).chain(sums).collect()
+        let forward = EdgeLists::new(topology);
+        let backward = EdgeLists::new(topology).reverse();
+        let mut potentials = Vec::new();
+        for AllReducePart { copies, sums, .. } in &self.parts {
+            potentials.extend([copies, sums].map(|half| half.potentials.clone()));
+            let copies = copies.measure_potentials(&backward).into_iter();
+            let fall = |of_rank: Vec<i64>| of_rank.into_iter().map(|distance| -distance).collect();
+            potentials.extend(copies.map(fall));
+            potentials.extend(sums.measure_potentials(&forward));
+        }
+        potentials
     }
 }
 
@@ -28,6 +34,13 @@ impl AllReduceHalf {
         let potentials =
             lengths.map(|(rank, own)| lists.measure_potentials(rank, &own.clone().into()));
         potentials.map(DenseMap::into_values).collect()
+    }
+
+    /// Multiplies everything.
+    pub(super) fn stretch(&mut self, scale: LengthScale) {
+        self.lengths.iter_mut().flatten().for_each(|length| *length = scale.stretch(*length));
+        let factor = scale.stretch(1) as i64;
+        self.potentials.iter_mut().for_each(|potential| *potential *= factor);
     }
 
     /// Makes every edge as short as it can be while all distances stay the same.
@@ -45,24 +58,33 @@ impl AllReduceHalf {
 /// The bound that lengths and potentials show.
 pub(super) fn measure_value(
     topology: &Topology,
-    copies: &AllReduceHalf,
-    sums: &AllReduceHalf,
+    parts: &[AllReducePart],
 ) -> Result<Rational, BoundError> {
-    let lists = EdgeLists::new(topology);
-    let mut roots: DenseMap<Vertex, i128> = DenseMap::filled(topology.ranks().len(), 0);
-    for (rank, lengths) in topology.ranks().zip(&sums.lengths) {
-        let distances = lists.measure_distances(rank, &lengths.clone().into());
-        topology.ranks().for_each(|root| roots[root] += i128::from(distances[root]));
+    let forward = EdgeLists::new(topology);
+    let backward = EdgeLists::new(topology).reverse();
+    let mut needed: i128 = 0;
+    let mut uses: Vec<i128> = vec![0; topology.edges().len()];
+    for AllReducePart { count, copies, sums } in parts {
+        let mut roots: DenseMap<Vertex, i128> = DenseMap::filled(topology.ranks().len(), 0);
+        for (half, lists) in [(sums, &forward), (copies, &backward)] {
+            for (rank, lengths) in topology.ranks().zip(&half.lengths) {
+                if lengths.iter().all(|length| *length == 0) {
+                    continue;
+                }
+                let distances = lists.measure_potentials(rank, &lengths.clone().into());
+                topology.ranks().for_each(|root| roots[root] += i128::from(distances[root]));
+            }
+        }
+        needed += roots.as_slice().iter().copied().min().unwrap_or(0);
+        for half in [copies, sums] {
+            for (most, used) in uses.iter_mut().zip(measure_use(topology, half)) {
+                // Divided by the count, and rounded up.
+                let count = i128::from((*count).max(1));
+                *most = (*most).max(-(-used).div_euclid(count));
+            }
+        }
     }
-    let lists = lists.reverse();
-    for (rank, lengths) in topology.ranks().zip(&copies.lengths) {
-        let distances = lists.measure_distances(rank, &lengths.clone().into());
-        topology.ranks().for_each(|root| roots[root] += i128::from(distances[root]));
-    }
-    let needed = roots.as_slice().iter().copied().min().unwrap_or(0);
-    let [copied, summed] = [copies, sums].map(|side| measure_use(topology, side));
-    let used = copied.into_iter().zip(summed).map(|(copied, summed)| copied.max(summed).max(0));
-    let offers = topology.weighted_edges().map(|(_, weight)| i128::from(weight)).zip(used);
+    let offers = topology.weighted_edges().map(|(_, weight)| i128::from(weight)).zip(uses);
     let offered: i128 = offers.map(|(weight, used)| weight * used).sum();
     // If nothing is offered, nothing is needed.
     Ok(Rational::new(needed, offered.max(1))?.checked_div(topology.quantum())?)

@@ -14,8 +14,9 @@ pub(super) struct HalfPrices<'a> {
     numbers: TupleNumbers,
     orbits: Orbits<TupleIndex>,
     scale: PriceScale,
-    lengths: BTreeMap<(Half, OrbitNumber), u64>,
-    potentials: BTreeMap<(Half, OrbitNumber), i64>,
+    /// By the number of the demand, too.
+    lengths: BTreeMap<(usize, Half, OrbitNumber), u64>,
+    potentials: BTreeMap<(usize, Half, OrbitNumber), i64>,
 }
 
 impl<'a> HalfPrices<'a> {
@@ -51,36 +52,37 @@ impl<'a> HalfPrices<'a> {
 
     pub(super) fn add(&mut self, meaning: &RowMeaning, price: u64) {
         match meaning {
-            RowMeaning::Cut { half, rank, edges } => {
+            RowMeaning::Cut { demand, half, rank, edges } => {
                 for edge in edges {
                     let place = self.numbers.number_edge(*rank, *edge);
                     let share = self.scale.share(price, self.orbits.count_members(place));
-                    *self.lengths.entry((*half, self.orbits.find_orbit(place))).or_default() +=
-                        share;
+                    let orbit = (*demand, *half, self.orbits.find_orbit(place));
+                    *self.lengths.entry(orbit).or_default() += share;
                 }
             }
-            RowMeaning::Switch { half, switch, factor } => {
+            RowMeaning::Switch { demand, half, switch, factor } => {
                 let orbits = &self.symmetry.vertices;
                 let share = self.scale.share(price, orbits.count_members(*switch)) as i64;
-                *self.potentials.entry((*half, orbits.find_orbit(*switch))).or_default() +=
+                let orbit = (*demand, *half, orbits.find_orbit(*switch));
+                *self.potentials.entry(orbit).or_default() +=
                     if *factor > 0.0 { share } else { -share };
             }
         }
     }
 
-    /// The lengths and potentials of one half.
-    pub(super) fn expand(&self, topology: &Topology, half: Half) -> AllReduceHalf {
+    /// The lengths and potentials of one half of a demand.
+    pub(super) fn expand(&self, topology: &Topology, demand: usize, half: Half) -> AllReduceHalf {
         let edges = (0..topology.edges().len() as u32).map(EdgeIndex);
         let lengths = topology.ranks().map(|rank| {
             let length = |edge| {
                 let orbit = self.orbits.find_orbit(self.numbers.number_edge(rank, edge));
-                self.lengths.get(&(half, orbit)).copied().unwrap_or(0)
+                self.lengths.get(&(demand, half, orbit)).copied().unwrap_or(0)
             };
             edges.clone().map(length).collect()
         });
         let potentials = all_vertices(topology).map(|vertex| {
             let orbit = self.symmetry.vertices.find_orbit(vertex);
-            self.potentials.get(&(half, orbit)).copied().unwrap_or(0)
+            self.potentials.get(&(demand, half, orbit)).copied().unwrap_or(0)
         });
         AllReduceHalf { lengths: lengths.collect(), potentials: potentials.collect() }
     }

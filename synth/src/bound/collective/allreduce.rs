@@ -1,6 +1,7 @@
 //! What an AllReduce needs directly, and by its halves.
 
-use super::{Attainment, BandwidthBound, BandwidthWitness, Machine};
+use super::bandwidth::{from_cut, from_roots};
+use super::{BandwidthBound, BandwidthWitness, Machine};
 use crate::bound::allreduce::bound_allreduce_under;
 use crate::bound::cut::bound_allgather_under;
 use crate::bound::rooted::{bound_broadcast, bound_reduce};
@@ -25,21 +26,8 @@ pub struct AllReduceComparison {
 pub(super) fn bound_directly(machine: Machine<'_>) -> Result<BandwidthBound, BoundError> {
     let Machine { topology, symmetry, budget } = machine;
     match bound_allreduce_under(topology, symmetry, budget) {
-        Ok(bound) => Ok(BandwidthBound {
-            value: bound.value,
-            completeness: bound.completeness,
-            witness: BandwidthWitness::AllReduce(Box::new(bound)),
-            attainment: Attainment::Unknown,
-        }),
-        Err(BoundError::TooLarge) => {
-            let cut = bound_by_cuts(topology)?;
-            Ok(BandwidthBound {
-                value: cut.value,
-                witness: BandwidthWitness::Cut(cut),
-                completeness: Completeness::Optimal,
-                attainment: Attainment::Unknown,
-            })
-        }
+        Ok(bound) => Ok(from_roots(bound)),
+        Err(BoundError::TooLarge) => Ok(from_cut(bound_by_cuts(topology)?, Completeness::Optimal)),
         Err(error) => Err(error),
     }
 }

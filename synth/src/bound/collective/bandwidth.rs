@@ -1,14 +1,15 @@
 //! The bound on the time of a collective with any number of steps.
 
 use super::limit::{is_broadcast_limit, is_reduce_limit};
-use super::{Attainment, BandwidthBound, BandwidthWitness, Machine, allreduce};
+use super::{Attainment, BandwidthBound, BandwidthWitness, BoundScope, Machine, allreduce};
+use crate::bound::allreduce::{AllReduceBound, bound_rooted_demands};
 use crate::bound::alltoall::bound_alltoall_under;
 use crate::bound::cut::bound_allgather_under;
 use crate::bound::cut_search::search_cut;
 use crate::bound::flows::{FlowBound, Layering, bound_flows};
 use crate::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
 use crate::bound::{BoundBudget, BoundError, Completeness, CutBound, reverse_cut, reverse_error};
-use crate::collective::{Collective, CollectiveKind, DemandList};
+use crate::collective::{Collective, CollectiveKind, Demand, DemandList};
 use crate::sketch::SketchGap;
 
 /// The bound, without a limit on hops.
@@ -33,6 +34,7 @@ fn bound_known(machine: Machine<'_>, kind: CollectiveKind) -> Result<BandwidthBo
                 completeness: bound.completeness,
                 witness: BandwidthWitness::Lengths(bound),
                 attainment: Attainment::Unknown,
+                scope: BoundScope::EverySchedule,
             });
         }
         CollectiveKind::AllGather => bound_allgather_under(topology, symmetry)?,
@@ -60,26 +62,51 @@ fn bound_known(machine: Machine<'_>, kind: CollectiveKind) -> Result<BandwidthBo
     Ok(BandwidthBound { attainment, ..from_cut(cut, Completeness::Optimal) })
 }
 
-/// The bound of the program over flows, or that of a cut if it is as large, which is easier to see.
+/// The bound of the program over flows, or that of a cut if it is as large, which is easier to see. For sums that the
+/// same ranks contribute to and get, as in an AllReduce, the bound is that of schedules which sum each part up at one
+/// rank.
 fn bound_demands(machine: Machine<'_>, demands: &DemandList) -> Result<BandwidthBound, BoundError> {
     let Machine { topology, budget, .. } = machine;
     let cut = search_cut(topology, demands)?;
-    match bound_flows(topology, demands, Layering::Unlimited, budget) {
-        Ok(flows) if flows.value > cut.value => Ok(from_flows(flows)),
-        Ok(flows) => Ok(from_cut(cut, flows.completeness)),
+    let bound = match bound_flows(topology, demands, Layering::Unlimited, budget) {
+        Ok(flows) if flows.value > cut.value => from_flows(flows),
+        Ok(flows) => from_cut(cut, flows.completeness),
         Err(BoundError::TooLarge) => {
-            Ok(from_cut(cut, Completeness::Stopped(BoundBudget::LayeredVariables)))
+            from_cut(cut, Completeness::Stopped(BoundBudget::LayeredVariables))
         }
+        Err(error) => return Err(error),
+    };
+    let is_like_allreduce = |demand: &Demand| {
+        let is_joint = demand.origins.len() > 1 && demand.receivers.len() > 1;
+        demand.summands.is_none() && (!is_joint || demand.origins == demand.receivers)
+    };
+    if !demands.as_slice().iter().all(is_like_allreduce) || !demands.has_joint_sums() {
+        return Ok(bound);
+    }
+    match bound_rooted_demands(topology, demands, budget) {
+        Ok(rooted) if rooted.value > bound.value => Ok(from_roots(rooted)),
+        Ok(_) | Err(BoundError::TooLarge | BoundError::NoRoot) => Ok(bound),
         Err(error) => Err(error),
     }
 }
 
-fn from_cut(cut: CutBound, completeness: Completeness) -> BandwidthBound {
+pub(super) fn from_roots(rooted: AllReduceBound) -> BandwidthBound {
+    BandwidthBound {
+        value: rooted.value,
+        completeness: rooted.completeness,
+        witness: BandwidthWitness::AllReduce(Box::new(rooted)),
+        attainment: Attainment::Unknown,
+        scope: BoundScope::RootedSums,
+    }
+}
+
+pub(super) fn from_cut(cut: CutBound, completeness: Completeness) -> BandwidthBound {
     BandwidthBound {
         value: cut.value,
         witness: BandwidthWitness::Cut(cut),
         completeness,
         attainment: Attainment::Unknown,
+        scope: BoundScope::EverySchedule,
     }
 }
 
@@ -89,6 +116,7 @@ fn from_flows(flows: FlowBound) -> BandwidthBound {
         completeness: flows.completeness,
         witness: BandwidthWitness::Flows(flows),
         attainment: Attainment::Unknown,
+        scope: BoundScope::EverySchedule,
     }
 }
 

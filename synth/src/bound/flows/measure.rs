@@ -38,13 +38,13 @@ const MAX_STRETCH: u64 = 1 << 24;
 
 /// What lengths are multiplied with, so that the shared ones, which are sums divided by counts, are integers.
 #[derive(Clone, Copy)]
-pub(super) struct LengthScale {
+pub(crate) struct LengthScale {
     factor: u64,
 }
 
 impl LengthScale {
     /// The least common multiple of counts. If it is too large, shared lengths are rounded up.
-    pub(super) fn new(counts: impl Iterator<Item = u64>) -> LengthScale {
+    pub(crate) fn new(counts: impl Iterator<Item = u64>) -> LengthScale {
         let mut factor: u64 = 1;
         for count in counts {
             let (mut a, mut b) = (factor, count);
@@ -57,7 +57,7 @@ impl LengthScale {
         LengthScale { factor }
     }
 
-    pub(super) fn stretch(self, length: u64) -> u64 {
+    pub(crate) fn stretch(self, length: u64) -> u64 {
         length * self.factor
     }
 
