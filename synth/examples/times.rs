@@ -7,6 +7,7 @@ use std::time::Instant;
 use synth::automorphism::find_symmetry;
 use synth::bound::allreduce::bound_allreduce;
 use synth::bound::alltoall::bound_alltoall;
+use synth::bound::collective::{BoundRequest, bound_collective};
 use synth::bound::cut::{bound_allgather, bound_reduce_scatter};
 use synth::bound::layered::{bound_allgather_in_steps, bound_reduce_scatter_in_steps};
 use synth::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
@@ -17,7 +18,8 @@ use synth::families::{
 };
 use synth::graph::{SwitchAbilities, Topology, Vertex};
 use synth::proof::read::check_proof;
-use synth::proof::write::{Certificate, write_proof};
+use synth::proof::write::{Certificate, write_bounds_proof, write_proof};
+use synth::sketch::Sketch;
 
 fn measure<T>(name: &str, compute: impl FnOnce() -> T) -> T {
     let start = Instant::now();
@@ -28,6 +30,7 @@ fn measure<T>(name: &str, compute: impl FnOnce() -> T) -> T {
 
 fn main() {
     goals();
+    whole_bounds();
     linear_programs();
     large_machines();
 }
@@ -45,6 +48,39 @@ fn goals() {
     measure("H100, 128 boxes, 8 rails", || prove(&build_h100(128, 8), &[], false));
     measure("torus 32 x 32", || prove(&build_torus(32, 32).unwrap(), &[], false));
     measure("hypercube 10", || prove(&build_hypercube(10).unwrap(), &[], false));
+}
+
+/// What the command line does: all bounds of each collective, their proof, and its check.
+fn whole_bounds() {
+    let root = Vertex(0);
+    let kinds = [
+        CollectiveKind::AllGather,
+        CollectiveKind::ReduceScatter,
+        CollectiveKind::AllReduce,
+        CollectiveKind::AllToAll,
+        CollectiveKind::Broadcast(root),
+        CollectiveKind::Reduce(root),
+        CollectiveKind::Scatter(root),
+        CollectiveKind::Gather(root),
+    ];
+    let machines = [
+        ("DGX-1", build_dgx1().unwrap()),
+        ("H100, 2 boxes", build_h100(2, 1)),
+        ("H100, 16 boxes", build_h100(16, 1)),
+        ("torus 8 x 8", build_torus(8, 8).unwrap()),
+        ("H100, 128 boxes", build_h100(128, 1)),
+    ];
+    for (name, topology) in machines {
+        println!("{name}, all bounds, proved");
+        for kind in kinds {
+            measure(&kind.to_string(), || {
+                let request = BoundRequest::default();
+                let sketch = Sketch::default();
+                let bounds = bound_collective(&topology, &kind.into(), &sketch, &request).unwrap();
+                check_proof(&write_bounds_proof(&bounds)).unwrap();
+            });
+        }
+    }
 }
 
 /// All bounds of a machine with their certificates, written and checked.

@@ -4,8 +4,9 @@
 //! same input gives the same bytes on every machine.
 //!
 //! ```text
-//! graph::Topology ──> bound::{steps, cut, rooted, alltoall, layered, allreduce} ──> proof::write ──> text
-//!                     flow, simplex, automorphism                       text ──> proof::read ──> proof::check
+//! graph::Topology ───────┐    bound::collective ──> CollectiveBounds ──> proof::write ──> text
+//! collective::Collective ┼──> bound::{steps, cut, cut_search, rooted, alltoall, layered, allreduce, flows}
+//! sketch::Sketch ────────┘    flow, simplex, automorphism        text ──> proof::read ──> proof::check
 //! ```
 //!
 //! A search for a bound may use floating-point numbers; what it returns is computed again from integers, and holds
@@ -13,7 +14,7 @@
 //!
 //! The time of a collective is counted in *rounds per chunk*. A chunk is what one rank contributes (what a root
 //! sends to one rank, for rooted collectives; what one rank sends to another one, for an AllToAll; the whole buffer,
-//! for an AllReduce and a Reduce), and a link of rate `b` carries `b` chunks in a round. If rates are bytes per
+//! for an AllReduce and a Reduce; what demands count, for others), and a link of rate `b` carries `b` chunks in a round. If rates are bytes per
 //! second, a round is a second and a chunk is a byte: the bound is seconds per byte.
 
 pub mod automorphism;

@@ -6,7 +6,7 @@ use synth::bound::allreduce::bound_rooted_demands;
 use synth::bound::collective::{
     Attainment, BoundRequest, BoundScope, CollectiveBounds, SweepEnd, bound_collective,
 };
-use synth::bound::{BoundError, ProgramBudget};
+use synth::bound::{BoundBudget, BoundError, Completeness, ProgramBudget};
 use synth::collective::{
     Collective, CollectiveKind, Demand, DemandError, DemandList, SummandGroup,
 };
@@ -49,6 +49,26 @@ fn sweeps_end_where_they_are_told() {
     assert_eq!(list_points(&bounds), ["2: 3/2"]);
     assert_eq!(bounds.sweep_end, SweepEnd::MaxSteps);
     assert_eq!(bounds.bandwidth.attainment, Attainment::Unknown);
+}
+
+#[test]
+fn sweeps_end_at_budgets_and_sizes() {
+    let dgx1 = build_dgx1().unwrap();
+    let broadcast = CollectiveKind::Broadcast(Vertex(0)).into();
+    let whole = ProgramBudget::default();
+    for (budget, end, count) in [
+        (ProgramBudget { rounds: 2, ..whole }, SweepEnd::OutOfBudget, 1),
+        // One group of values, 32 edges, up to three steps.
+        (ProgramBudget { layered_variables: 96, ..whole }, SweepEnd::TooLarge, 2),
+    ] {
+        let request = BoundRequest { budget, ..BoundRequest::default() };
+        let bounds = bound_collective(&dgx1, &broadcast, &Sketch::default(), &request).unwrap();
+        assert_eq!(bounds.sweep_end, end);
+        assert_eq!(bounds.by_steps.len(), count);
+        let last = bounds.by_steps.last().unwrap();
+        let is_stopped = matches!(last.completeness, Completeness::Stopped(BoundBudget::Rounds));
+        assert_eq!(is_stopped, end == SweepEnd::OutOfBudget);
+    }
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub enum StepWitness {
 pub enum SweepEnd {
     /// The last one is the bound for any number of steps.
     ReachedBandwidth,
-    /// The last one is the bound for any number of steps, but only because its own program ended at a budget.
+    /// The program of the last one ended at a budget: so would those for more steps, which are larger.
     OutOfBudget,
     /// There are as many as were asked for.
     MaxSteps,
@@ -82,11 +82,12 @@ pub(super) fn bound_each_step(
         } else {
             bound
         });
+        if let Completeness::Stopped(_) = completeness {
+            sweep.end = SweepEnd::OutOfBudget;
+            break;
+        }
         if is_reached {
-            sweep.end = match completeness {
-                Completeness::Stopped(_) => SweepEnd::OutOfBudget,
-                Completeness::Optimal | Completeness::Imprecise => SweepEnd::ReachedBandwidth,
-            };
+            sweep.end = SweepEnd::ReachedBandwidth;
             break;
         }
     }
