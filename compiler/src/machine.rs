@@ -27,8 +27,10 @@ pub struct Machine {
     pub switches: Vec<String>,
     /// Where its edges are declared: the first link or port for each pair of vertices.
     pub places: BTreeMap<EdgeEnds, Span>,
-    /// For each rank those that it reaches without passing a rank, over edges that memory channels can use.
-    in_memory: OnceLock<Vec<Vec<u32>>>,
+    /// For each rank the switches that it reaches without passing a rank, over edges that memory channels can use.
+    in_memory: OnceLock<Vec<Vec<Vertex>>>,
+    /// Whether every rank reaches every other one.
+    is_connected: OnceLock<bool>,
 }
 
 /// The vertices that an edge joins.
@@ -73,7 +75,7 @@ impl Machine {
     #[must_use]
     pub fn new(parts: MachineParts) -> Machine {
         let MachineParts { name, declared, graph, nodes, switches, places } = parts;
-        Machine { name, declared, graph, nodes, switches, places, in_memory: OnceLock::new() }
+        Machine { name, declared, graph, nodes, switches, places, in_memory: OnceLock::new(), is_connected: OnceLock::new() }
     }
 
     /// How many ranks, nodes, switches and links it has: `16 ranks on 2 nodes, 10 switches, 64 links`.
@@ -122,8 +124,18 @@ impl Machine {
     /// and which passes switches only.
     #[must_use]
     pub fn joins_in_memory(&self, from: Vertex, to: Vertex) -> bool {
-        let reached = self.in_memory.get_or_init(|| self.collect_in_memory());
-        reached.get(from.0 as usize).is_some_and(|to_ranks| to_ranks.binary_search(&to.0).is_ok())
+        let switches = self.in_memory.get_or_init(|| self.collect_in_memory());
+        let mut switches = switches.get(from.0 as usize).into_iter().flatten();
+        from != to
+            && (self.has_memory_edge(from, to)
+                || switches.any(|switch| self.has_memory_edge(*switch, to)))
+    }
+
+    /// Whether a port channel can lead from one rank to another: any path does.
+    #[must_use]
+    pub fn joins_by_port(&self, from: Vertex, to: Vertex) -> bool {
+        let is_connected = *self.is_connected.get_or_init(|| self.find_unreachable().is_none());
+        is_connected || self.find_port_path(from, to).is_some()
     }
 
     /// The path with the fewest edges, and among these the first one, that a memory channel uses.
@@ -205,8 +217,10 @@ impl Machine {
     }
 
     fn has_memory_edge(&self, from: Vertex, to: Vertex) -> bool {
-        let mut edges = self.edges_from(from).iter();
-        edges.any(|edge| edge.to == to && edge.abilities.memory)
+        let edges = self.edges_from(from);
+        let begin = edges.partition_point(|edge| edge.to < to);
+        let mut between = edges.iter().skip(begin).take_while(|edge| edge.to == to);
+        between.any(|edge| edge.abilities.memory)
     }
 
     /// The edges that begin at a vertex.
@@ -217,28 +231,22 @@ impl Machine {
         edges.get(begin..end).unwrap_or_default()
     }
 
-    fn collect_in_memory(&self) -> Vec<Vec<u32>> {
-        let vertices = self.graph.count_vertices();
-        let mut all = Vec::new();
-        for rank in self.graph.ranks() {
-            let mut seen = vec![false; vertices];
-            let (mut open, mut reached) = (vec![rank], Vec::new());
+    fn collect_in_memory(&self) -> Vec<Vec<Vertex>> {
+        let reach = |rank: Vertex| {
+            let mut reached: Vec<Vertex> = Vec::new();
+            let mut open = vec![rank];
             while let Some(vertex) = open.pop() {
-                for edge in self.edges_from(vertex).iter().filter(|edge| edge.abilities.memory) {
-                    let Some(seen) = seen.get_mut(edge.to.0 as usize) else { continue };
-                    if std::mem::replace(seen, true) || edge.to == rank {
-                        continue;
-                    }
-                    match self.graph.is_rank(edge.to) {
-                        true => reached.push(edge.to.0),
-                        false => open.push(edge.to),
+                let edges = self.edges_from(vertex).iter().filter(|edge| edge.abilities.memory);
+                for edge in edges.filter(|edge| !self.graph.is_rank(edge.to)) {
+                    if !reached.contains(&edge.to) {
+                        reached.push(edge.to);
+                        open.push(edge.to);
                     }
                 }
             }
-            reached.sort_unstable();
-            all.push(reached);
-        }
-        all
+            reached
+        };
+        self.graph.ranks().map(reach).collect()
     }
 
     fn collect_reached(

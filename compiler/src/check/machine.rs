@@ -98,8 +98,8 @@ fn find_lack(
             (!is_joined).then_some(Lack::Memory { from, to: *to })
         }
         Link::Port(to) => {
-            let path = machine.find_port_path(here, Vertex(to.0));
-            path.is_none().then_some(Lack::Port { from, to: *to })
+            let is_joined = machine.joins_by_port(here, Vertex(to.0));
+            (!is_joined).then_some(Lack::Port { from, to: *to })
         }
         Link::Switch(group) => {
             let ranks: Vec<Vertex> = group.ranks.iter().map(|rank| Vertex(rank.0)).collect();
