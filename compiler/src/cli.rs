@@ -17,6 +17,7 @@ mod files;
 mod fix;
 mod folders;
 mod format;
+mod import;
 mod levels;
 mod limits;
 mod list;

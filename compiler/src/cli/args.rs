@@ -499,10 +499,43 @@ pub(crate) struct Topology {
 /// The commands about topologies.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TopologyCommand {
+    /// Write the declaration of a machine that another tool describes
+    Import(ImportTopology),
     /// Show a machine: its nodes, links and switches
     Show(ShowTopology),
     /// Write a machine as a graph
     Export(ExportTopology),
+}
+
+/// `cclc topology import`
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImportTopology {
+    /// The output of `nvidia-smi topo -m` or `rocm-smi --showtopo`, NCCL's topology (`NCCL_TOPO_DUMP_FILE`), or msccl-tools'
+    /// as JSON; `-` is standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// What the file is [default: what it looks like]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<ImportFormat>,
+    /// The topology's name [default: that of the file]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The file; `-` is standard output
+    #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath, default_value = "-")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Formats of machines that other tools describe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportFormat {
+    /// What `nvidia-smi topo -m` prints
+    NvidiaSmi,
+    /// NCCL's topology, as XML
+    NcclXml,
+    /// msccl-tools' topology, as JSON
+    MscclJson,
+    /// What `rocm-smi --showtopo` prints
+    RocmSmi,
 }
 
 /// `cclc topology show`

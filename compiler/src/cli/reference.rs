@@ -5,9 +5,10 @@
 
 use super::report::Reporter;
 use super::settings::is_type;
-use super::{Failure, files, load};
+use super::{Failure, files, import, load};
 use compiler::diagnostic::nearest;
 use compiler::driver;
+use compiler::import::write_topology;
 use compiler::resolve::library_text;
 use compiler::resolve::program::{Expr, Parameter, Unit};
 use compiler::source::{FileId, Span};
@@ -104,9 +105,31 @@ impl Reference {
             let (unit, _) = driver::load(file, &mut reporter.sources, read);
             return Some(Declarations { unit, file, shown: format!("`{}`", wanted.module) });
         };
+        if wanted.module == "std::topologies" && !files::ends_in(path, "ccl") {
+            return self.load_foreign(reporter, path);
+        }
         let loaded = load::load_file(reporter, root, path)?;
         let shown = format!("`{}`", files::name(path));
         (!loaded.broken).then_some(Declarations { unit: loaded.unit, file: loaded.file, shown })
+    }
+
+    /// A machine that another tool describes.
+    fn load_foreign(&self, reporter: &mut Reporter, path: &Path) -> Option<Declarations> {
+        let name = import::derive_name(path);
+        let imported = match import::read_machine(reporter, path, None, &name) {
+            Ok(imported) => imported?,
+            Err(Failure::Usage(text) | Failure::Files(text)) => {
+                super::report::say(&format!("error: {text}"));
+                return None;
+            }
+        };
+        imported.notes.iter().for_each(|note| reporter.remark(note));
+        let shown = format!("`{}`", files::name(path));
+        let file = reporter.sources.add(files::name(path), write_topology(&imported).as_str());
+        let read = &mut |_: &str| Err(String::new());
+        let (unit, reports) = driver::load(file, &mut reporter.sources, read);
+        let broken = reporter.add(reports);
+        (!broken).then_some(Declarations { unit, file, shown })
     }
 
     /// The declaration that is meant among these.

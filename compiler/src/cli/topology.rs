@@ -3,7 +3,7 @@
 use super::args::{ExportTopology, GraphFormat, ShowTopology, TopologyCommand};
 use super::machine::find_machine;
 use super::report::Reporter;
-use super::{Failure, Status, output};
+use super::{Failure, Status, import, output};
 use compiler::machine::Machine;
 use compiler::machine::dot::write_dot;
 use compiler::machine::drawing::{MOST_LINKS, write_drawing};
@@ -14,6 +14,7 @@ use std::sync::Arc;
 /// Runs one of the commands.
 pub(crate) fn run(command: &TopologyCommand, reporter: &mut Reporter) -> Result<Status, Failure> {
     match command {
+        TopologyCommand::Import(import) => import::run(import, reporter),
         TopologyCommand::Show(show) => run_show(show, reporter),
         TopologyCommand::Export(export) => run_export(export, reporter),
     }

@@ -144,6 +144,7 @@ catalogue! {
     E1110: "a machine for another program",
     E1111: "a part of a machine that is not there",
     E1112: "a proof that proves nothing",
+    E1113: "another tool's machine that cannot be read",
 
     W0201: "unused import",
     W0202: "unused channel",
