@@ -30,6 +30,7 @@ pub mod cuda;
 pub mod emulate;
 pub mod demand;
 pub mod decompile;
+pub mod import;
 pub mod driver;
 pub mod onset;
 pub mod trial;

@@ -44,6 +44,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("cuda", &["source", "interrupt", "diagnostic", "ir"]),
     ("emulate", &["bytes", "source", "interrupt", "diagnostic", "ir"]),
     ("decompile", &["table", "ir", "interrupt"]),
+    ("import", &["table", "bytes"]),
     ("picture", &["table", "bytes", "ir", "check::names"]),
 ];
 
@@ -52,7 +53,7 @@ const CONFINED: &[(&str, &[&str])] = &[
     ("logos", &["syntax/token.rs"]),
     ("chumsky", &["syntax/parse.rs", "syntax/parse/"]),
     ("ariadne", &["diagnostic/render.rs"]),
-    ("serde", &["diagnostic/json.rs", "plan.rs", "plan/"]),
+    ("serde", &["diagnostic/json.rs", "plan.rs", "plan/", "import/msccl_json.rs"]),
     (
         "serde_json",
         &[
@@ -63,6 +64,7 @@ const CONFINED: &[(&str, &[&str])] = &[
             "plan.rs",
             "plan/",
             "cli/bound/answer.rs",
+            "import/msccl_json.rs",
             "cli/run.rs",
             "cli/timings.rs",
         ],

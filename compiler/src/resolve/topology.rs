@@ -21,7 +21,7 @@ use crate::diagnostic::{Code, Diagnostic, listed, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::table::{Id, Table};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Resolves a topology whose signature is known.
 pub(super) fn topology(
@@ -43,6 +43,9 @@ pub(super) fn topology(
         body.allowed = around;
     }
     let broken = body.globals.modules.modules[declared.module].is_broken();
+    if !broken {
+        report_unconnected(body, &clauses);
+    }
     if clauses.ranks.is_none() && !broken {
         body.report(without_ranks(&ast.name));
     }
@@ -195,10 +198,6 @@ impl Body<'_> {
                 let properties = body.properties(&port.properties, Owner::Ports, clauses);
                 PortFamily { binders, vertex, properties, span: port.span }
             }));
-        }
-        let is_broken = self.file().is_some_and(super::load::Module::is_broken);
-        if switch.ports.is_empty() && !is_broken {
-            self.report(without_ports(&switch.name));
         }
         let (name, span) = (switch.name.text.clone(), switch.name.span);
         SwitchFamily { name, span, dimensions, ports, properties }
@@ -442,9 +441,40 @@ fn without_bandwidth(span: Span, what: &str) -> Diagnostic {
         .help("add the bandwidth in one direction: `bandwidth = 25GBps`, or a number where only ratios matter")
 }
 
-fn without_ports(name: &ast::Name) -> Diagnostic {
-    let message = format!("the switch `{}` has no ports", name.text);
-    Diagnostic::new(Code::E1101, name.span, message)
+/// Reports switches without ports that no link and no other switch's port leads to or from.
+fn report_unconnected(body: &mut Body, clauses: &Clauses) {
+    let mut connected = BTreeSet::new();
+    for item in &clauses.items {
+        if let TopologyItem::Link(link) = item {
+            collect_switches(&link.ends.from, &mut connected);
+            collect_switches(&link.ends.to, &mut connected);
+        }
+    }
+    for port in clauses.switches.iter().flat_map(|switch| &switch.ports) {
+        collect_switches(&port.vertex, &mut connected);
+    }
+    for (id, switch) in clauses.switches.entries() {
+        if switch.ports.is_empty() && !connected.contains(&id.index()) {
+            body.report(without_ports(&switch.name, switch.span));
+        }
+    }
+}
+
+/// Adds the switches, by their indices, that a vertex may be.
+fn collect_switches(vertex: &Vertex, switches: &mut BTreeSet<usize>) {
+    match vertex {
+        Vertex::Rank(_) => {}
+        Vertex::Switch(id, ..) => drop(switches.insert(id.index())),
+        Vertex::If(_, then, otherwise) => {
+            collect_switches(then, switches);
+            collect_switches(otherwise, switches);
+        }
+    }
+}
+
+fn without_ports(name: &str, span: Span) -> Diagnostic {
+    let message = format!("the switch `{name}` has no ports");
+    Diagnostic::new(Code::E1101, span, message)
         .help("say what it joins: `ports (r in 0..8: r), bandwidth = 450GBps;`")
 }
 
