@@ -75,7 +75,16 @@ impl Machine {
     #[must_use]
     pub fn new(parts: MachineParts) -> Machine {
         let MachineParts { name, declared, graph, nodes, switches, places } = parts;
-        Machine { name, declared, graph, nodes, switches, places, in_memory: OnceLock::new(), is_connected: OnceLock::new() }
+        Machine {
+            name,
+            declared,
+            graph,
+            nodes,
+            switches,
+            places,
+            in_memory: OnceLock::new(),
+            is_connected: OnceLock::new(),
+        }
     }
 
     /// How many ranks, nodes, switches and links it has: `16 ranks on 2 nodes, 10 switches, 64 links`.

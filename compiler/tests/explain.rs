@@ -12,7 +12,8 @@ use compiler::diagnostic::Code;
 
 /// Codes that no program text can cause: they concern files, plans, time and bounds.
 fn needs_no_program(code: Code) -> bool {
-    code.id().get(1..3) == Some("09") || matches!(code, Code::W0802 | Code::E1106 | Code::E1112 | Code::E1113)
+    code.id().get(1..3) == Some("09")
+        || matches!(code, Code::W0802 | Code::E1106 | Code::E1112 | Code::E1113)
 }
 
 #[test]
