@@ -418,8 +418,8 @@ impl RootSearch<'_> {
         let parts = self.demands.iter().enumerate().map(|(index, demand)| {
             let [copies, sums] = HALVES.map(|half| prices.expand(self.topology, index, half));
             let mut part = AllReducePart { count: demand.count, copies, sums };
-            part.copies.stretch(scale);
-            part.sums.stretch(scale);
+            part.copies.stretch_length(scale);
+            part.sums.stretch_length(scale);
             part
         });
         parts.collect()

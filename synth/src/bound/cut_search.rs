@@ -74,7 +74,7 @@ pub fn search_cut(topology: &Topology, demands: &DemandList) -> Result<CutBound,
         for is_inside in [true, false] {
             let mut side = DenseMap::filled(topology.count_vertices(), !is_inside);
             side[rank] = is_inside;
-            search.climb(side)?;
+            search.improve_side(side)?;
         }
     }
     let FoundCut { side, ratio } = search.best.ok_or(BoundError::SingleRank)?;
@@ -103,15 +103,15 @@ struct CutClimb<'a> {
 
 impl CutClimb<'_> {
     /// Moves vertices to the other side as long as the cut becomes better.
-    fn climb(&mut self, side: DenseMap<Vertex, bool>) -> Result<(), BoundError> {
-        let Some(mut here) = self.evaluate(side)? else { return Ok(()) };
+    fn improve_side(&mut self, side: DenseMap<Vertex, bool>) -> Result<(), BoundError> {
+        let Some(mut here) = self.measure_side(side)? else { return Ok(()) };
         let mut has_changed = true;
         while has_changed {
             has_changed = false;
             for vertex in all_vertices(self.topology) {
                 let mut side = here.side.clone();
                 side[vertex] = !side[vertex];
-                if let Some(next) = self.evaluate(side)?
+                if let Some(next) = self.measure_side(side)?
                     && is_worse(here.ratio, next.ratio)
                 {
                     here = next;
@@ -126,7 +126,10 @@ impl CutClimb<'_> {
     }
 
     /// A cut, if something must leave it and the budget is not spent.
-    fn evaluate(&mut self, side: DenseMap<Vertex, bool>) -> Result<Option<FoundCut>, BoundError> {
+    fn measure_side(
+        &mut self,
+        side: DenseMap<Vertex, bool>,
+    ) -> Result<Option<FoundCut>, BoundError> {
         if self.evaluations == 0 {
             return Ok(None);
         }

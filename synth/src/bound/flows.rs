@@ -10,6 +10,9 @@
 //! each, and for sums with one receiver each it is the least time of all schedules, in the limit of many steps. Sums
 //! with several receivers, and sums that have contributions in common, may need more.
 //!
+//! Switches copy and add up in it, whatever their abilities are: on machines with switches that cannot, the bound can be
+//! below the least time, above all for few steps.
+//!
 //! With a number of steps the network is the time-expanded one (see [`super::layered`]), with an `x` and a `T` for each
 //! step. With a number of hops it is the same network, of which each layer is a hop, with an `x` for each hop and one
 //! `T` for all: what is sent of a value has taken some hops from its origin, or takes some more to its receiver.

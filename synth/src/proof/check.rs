@@ -130,7 +130,7 @@ impl Evidence<'_> {
         let mut sums_of_groups = BTreeMap::new();
         for demand in &self.demands {
             require(layers < 2 || times > 1 || !demand.is_joint(), ProofFlaw::WrongVertex)?;
-            let [count, shares] = demand.weigh();
+            let [count, shares] = demand.weigh_flow();
             let mut sums = vec![0; (ends - 1).max(1) * edges];
             for [from, to] in demand.list_flows() {
                 let own = flows.next().ok_or(ProofFlaw::Malformed)?;

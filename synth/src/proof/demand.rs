@@ -21,7 +21,7 @@ pub(super) struct ProofDemand {
 
 impl ProofDemand {
     /// How much of a flow there is, and among how many values its use of edges is divided.
-    pub(super) fn weigh(&self) -> [i128; 2] {
+    pub(super) fn weigh_flow(&self) -> [i128; 2] {
         let count = i128::from(self.count);
         if self.is_apart { [count, 1] } else { [1, count] }
     }

@@ -37,9 +37,12 @@ impl AllReduceHalf {
     }
 
     /// Multiplies everything.
-    pub(super) fn stretch(&mut self, scale: LengthScale) {
-        self.lengths.iter_mut().flatten().for_each(|length| *length = scale.stretch(*length));
-        let factor = scale.stretch(1) as i64;
+    pub(super) fn stretch_length(&mut self, scale: LengthScale) {
+        self.lengths
+            .iter_mut()
+            .flatten()
+            .for_each(|length| *length = scale.stretch_length(*length));
+        let factor = scale.stretch_length(1) as i64;
         self.potentials.iter_mut().for_each(|potential| *potential *= factor);
     }
 

@@ -57,12 +57,12 @@ impl LengthScale {
         LengthScale { factor }
     }
 
-    pub(crate) fn stretch(self, length: u64) -> u64 {
+    pub(crate) fn stretch_length(self, length: u64) -> u64 {
         length * self.factor
     }
 
     /// The shared length that a sum of lengths for a group of so many values needs.
-    pub(super) fn share(self, sum: u64, count: u64) -> u64 {
+    pub(super) fn share_sum(self, sum: u64, count: u64) -> u64 {
         let stretched = u128::from(sum) * u128::from(self.factor);
         u64::try_from(stretched.div_ceil(u128::from(count.max(1)))).unwrap_or(u64::MAX)
     }
@@ -244,7 +244,7 @@ impl<'a> LayeredLengths<'a> {
             for switch in all_vertices(self.topology).skip(self.topology.ranks().len()) {
                 after[switch] = unreached;
             }
-            self.relax(&before, &mut after, &lengths);
+            self.relax_edges(&before, &mut after, &lengths);
             if !is_layered {
                 times.clear();
             }
@@ -256,7 +256,7 @@ impl<'a> LayeredLengths<'a> {
 
     /// Goes along edges until nothing changes. In a layer, paths lead from ranks to ranks, through switches; without
     /// layers through ranks, too.
-    fn relax(
+    fn relax_edges(
         &self,
         before: &DenseMap<Vertex, i128>,
         after: &mut DenseMap<Vertex, i128>,

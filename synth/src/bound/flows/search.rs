@@ -109,7 +109,7 @@ impl<'a> FlowSearch<'a> {
             for place in &cut.places {
                 *sums.entry(*place).or_default() += price;
                 if let Some(pair) = name_pair(group, cut.commodity, *place) {
-                    *pairs.entry(pair).or_default() += scale.stretch(*price);
+                    *pairs.entry(pair).or_default() += scale.stretch_length(*price);
                 }
             }
         }
@@ -118,7 +118,7 @@ impl<'a> FlowSearch<'a> {
             for (LayerEdge { layer, edge }, sum) in sums {
                 let step = self.layering.find_time_index(layer) + 1;
                 let most = shared.entry(LayerEdge { layer: step, edge }).or_default();
-                *most = (*most).max(scale.share(sum, group.count));
+                *most = (*most).max(scale.share_sum(sum, group.count));
             }
         }
         Lengths::new(shared, pairs)
