@@ -7,8 +7,8 @@
 //! implies its own.
 //!
 //! The rule: the paths between ranks through switches are exactly the links, each with its limits and no others. Then a
-//! flow over links that keeps the limits is one over paths that keeps the edges, and the other way round, so that every
-//! bound is the same. [`check_paths`] tests that for what has been built, and what does not pass is refused.
+//! flow over links that keeps the limits is one over paths that keeps the edges, and the other way round, so that the same
+//! can be sent. [`check_paths`] tests that for what has been built, and what does not pass is refused.
 
 mod hub;
 mod paths;
@@ -79,7 +79,7 @@ pub(super) fn build_limited(
     graph.write(topology, &kept, &find_place)?;
     topology.add_note(
         "A switch of msccl-tools only limits what its links carry together. Here links with such limits are \
-         paths through switches; there is a path for each link and no other, so that bounds are the same.",
+         paths through switches; there is a path for each link and no other, so that the same can be sent.",
     );
     Ok(())
 }
