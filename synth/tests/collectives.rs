@@ -10,11 +10,15 @@ use synth::bound::{BoundBudget, BoundError, Completeness, ProgramBudget};
 use synth::collective::{
     Collective, CollectiveKind, Demand, DemandError, DemandList, SummandGroup,
 };
-use synth::families::{RelativeGraph, build_dgx1, build_full, build_hub, build_line, build_ring};
-use synth::graph::{SwitchAbilities, Topology, Vertex};
+use synth::families::{
+    BoxShape, RelativeGraph, build_boxes, build_dgx1, build_full, build_hub, build_hypercube,
+    build_line, build_ring, build_star, build_two_cliques,
+};
+use synth::graph::{SwitchAbilities, Topology, TopologyError, Vertex};
 use synth::sketch::Sketch;
 
 const PLAIN: SwitchAbilities = SwitchAbilities { multicast: false, reduce: false };
+const ABLE: SwitchAbilities = SwitchAbilities { multicast: true, reduce: true };
 
 fn bound(topology: &Topology, collective: impl Into<Collective>) -> CollectiveBounds {
     let sketch = Sketch::default();
@@ -122,6 +126,60 @@ fn limits_are_told_from_bounds_that_are_reached() {
         assert_eq!(attainment(build_line(3), kind), Attainment::LimitOnly);
         assert_eq!(attainment(build_full(8, 1), kind), Attainment::LimitOnly);
         assert_eq!(attainment(build_ring(4), kind), Attainment::LimitOnly);
+    }
+}
+
+/// A machine with the least times of an AllReduce: as halves, directly, and with switches that do what they can.
+struct AllReduceRow {
+    topology: Result<Topology, TopologyError>,
+    composed: &'static str,
+    plain: &'static str,
+    able: Option<&'static str>,
+}
+
+#[test]
+fn allreduce_is_faster_than_its_halves_on_some_machines() {
+    let plain = |topology, composed, plain| AllReduceRow { topology, composed, plain, able: None };
+    let able = |topology, composed, able| AllReduceRow {
+        topology,
+        composed,
+        plain: composed,
+        able: Some(able),
+    };
+    let boxes = |boxes, port_rate| {
+        build_boxes(BoxShape {
+            boxes,
+            ranks: 8,
+            port_rate,
+            card_rate: 1,
+            rails: 1,
+            abilities: ABLE,
+        })
+    };
+    for AllReduceRow { topology, composed, plain, able } in [
+        plain(build_dgx1(), "7/24", "7/24"),
+        plain(build_ring(8), "7/8", "7/8"),
+        plain(build_hypercube(3), "7/12", "7/12"),
+        plain(build_full(8, 1), "1/4", "1/4"),
+        plain(build_two_cliques(4, 4), "1", "1"),
+        plain(build_line(4), "3/2", "1"),
+        plain(build_line(8), "7/4", "1"),
+        plain(build_star(8), "7/4", "1"),
+        plain(build_hub(8, PLAIN), "7/4", "7/4"),
+        able(build_hub(8, ABLE), "7/4", "1"),
+        able(boxes(2, 9), "3/16", "1/8"),
+        able(boxes(4, 9), "31/160", "1/8"),
+        able(boxes(2, 12), "15/104", "1/8"),
+    ] {
+        let request = BoundRequest { max_steps: Some(0), ..BoundRequest::default() };
+        let kind = CollectiveKind::AllReduce.into();
+        let topology = topology.unwrap();
+        let bounds = bound_collective(&topology, &kind, &Sketch::default(), &request).unwrap();
+        let comparison = bounds.allreduce.unwrap();
+        assert_eq!(comparison.composed.to_string(), composed);
+        assert_eq!(bounds.bandwidth.value.to_string(), able.unwrap_or(plain));
+        let without = comparison.without_abilities.map(|value| value.to_string());
+        assert_eq!(without.as_deref(), able.map(|_| plain));
     }
 }
 

@@ -116,16 +116,19 @@ pub fn bound_flows(
     budget: &ProgramBudget,
 ) -> Result<FlowBound, BoundError> {
     let layers = layering.count_layers();
+    let edges = topology.edges().len().saturating_mul(layers as usize);
+    // Before the flows are listed, of which there may be very many.
+    let joint = demands.as_slice().iter().filter(|demand| find_single(demand).is_none());
+    let pairs: usize = joint.map(|demand| demand.origins.len() * demand.receivers.len()).sum();
+    if edges.saturating_mul(pairs) > budget.layered_lengths {
+        return Err(BoundError::TooLarge);
+    }
     let least = bound_demand_steps(topology, demands)?.steps;
     if layering != Layering::Unlimited && least > layers {
         return Err(BoundError::TooFewSteps { least });
     }
-    let edges = topology.edges().len().saturating_mul(layers as usize);
     let groups = collect_groups(demands);
-    let pairs: usize = groups.iter().map(|group| group.count_pairs()).sum();
-    let is_small = edges.saturating_mul(pairs) <= budget.layered_lengths
-        && edges.saturating_mul(groups.len()) <= budget.layered_variables;
-    if !is_small {
+    if edges.saturating_mul(groups.len()) > budget.layered_variables {
         return Err(BoundError::TooLarge);
     }
     let network = LayeredNetwork::new(topology, layering);

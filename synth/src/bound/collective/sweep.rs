@@ -19,7 +19,8 @@ pub const FURTHER_STEPS: u32 = 6;
 pub struct BoundInSteps {
     /// The number of steps.
     pub steps: u32,
-    /// The bound, in rounds per chunk, or in seconds per byte.
+    /// The bound, in rounds per chunk, or in seconds per byte. It is not below that for any number of steps, and holds for
+    /// the schedules of its scope where it is the same.
     pub value: Rational,
     /// What shows it.
     pub witness: StepWitness,

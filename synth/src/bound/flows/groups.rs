@@ -46,14 +46,6 @@ impl FlowGroup {
     pub(super) fn list_receivers(&self) -> Vec<Vertex> {
         list_vertices(self.commodities.iter().flat_map(|commodity| &commodity.receivers))
     }
-
-    /// For how many pairs of ranks it has lengths of their own.
-    pub(super) fn count_pairs(&self) -> usize {
-        match self.meaning {
-            GroupMeaning::Demand(_) => self.commodities.len(),
-            GroupMeaning::SingleValues => 0,
-        }
-    }
 }
 
 /// The vertices of ends, each once.
