@@ -41,7 +41,7 @@ use declare::{Extent, FirstPass};
 pub use demand::{CollectiveQuestion, evaluate_promises};
 use eval::{Eval, Shared};
 pub use first::{count_ranks, first_rank};
-pub use machine::{TopologyQuestion, evaluate_topology};
+pub use machine::{TopologyQuestion, evaluate_alone, evaluate_topology};
 use observe::{Notes, Observed};
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,13 +1,16 @@
-//! Files of strangers besides programs and plans: maps, manifests, names; and plans with numbers that no tool writes.
+//! Files of strangers besides programs and plans: maps, manifests, names, machines, proofs; and plans with numbers that no tool writes.
 //!
 //! In: a text, or bytes. Out: nothing; a violated property panics, and the fuzzer keeps the input.
 
 use crate::{TARGET, read_plan, show};
 use compiler::driver::{self, Known};
+use compiler::elaborate::{TopologyQuestion, evaluate_topology};
+use compiler::import::{detect_format, import_topology, write_topology};
 use compiler::interrupt::Interrupt;
 use compiler::plan::manifest::{Entry, Manifest, ManifestFile, check_plan};
 use compiler::plan::map::{self, Map};
 use compiler::source::{FileId, SourceMap};
+use synth::proof::read::check_proof;
 
 /// A plan with a race, so that reports have places in it.
 const PLAN: &str =
@@ -82,6 +85,29 @@ pub fn read_manifest(text: &str) {
         }
     }
     show(&sources, &Manifest::of(manifest.plans).1);
+}
+
+/// Reads a text as the machine of another tool. What can be read is a declaration without errors in names and types.
+pub fn read_machine(text: &str) {
+    let Some(format) = detect_format(text) else { return };
+    let Ok(machine) = import_topology(text, format, "machine") else { return };
+    let mut sources = SourceMap::default();
+    let file = sources.add("fuzz.ccl", write_topology(&machine).as_str());
+    let (unit, reports) = driver::load(file, &mut sources, &mut |_| Err(String::new()));
+    assert!(!driver::has_errors(&reports), "{reports:?}");
+    for topology in unit.topologies.ids() {
+        let span = unit.topologies[topology].span;
+        let question = TopologyQuestion { topology, arguments: Vec::new(), on: None, span };
+        // Rates may be too far apart.
+        show(&sources, &evaluate_topology(&unit, &question, &Interrupt::default()).1);
+    }
+}
+
+/// Checks a text as a proof file: it is refused, or proves something.
+pub fn read_proof(text: &str) {
+    if let Ok(proof) = check_proof(text) {
+        assert!(proof.topology.count_ranks() > 0);
+    }
 }
 
 /// Reads a plan with a pipeline whose numbers are chosen by bytes: one of `NUMBERS` each, or the byte itself.

@@ -8,7 +8,7 @@
 use crate::analysis::{self, Part, Semantics, Spot};
 use crate::complaints::{self, Complaint};
 use crate::cut;
-use crate::database::{self, Configuration, Database, Disk, Document, Resolved, Text};
+use crate::database::{self, Configuration, Database, Db as _, Disk, Document, Resolved, Text};
 use crate::declared::program_of;
 use crate::directive;
 use crate::entangled::entangled;
@@ -140,9 +140,13 @@ pub fn proofs(database: &Database, document: Document) -> Vec<Finding> {
     findings
 }
 
-/// The findings of the checks for a declaration; none if it is not a program.
+/// The findings of the checks for a declaration; none if it is neither a program nor a topology.
 #[must_use]
 pub fn proof(database: &Database, part: Part<'_>) -> Vec<Finding> {
+    let topologies = machines(database, part);
+    if !topologies.is_empty() {
+        return topologies;
+    }
     let proved = database::proved(database, part.declaration);
     if proved.reports.is_empty() {
         return Vec::new();
@@ -152,6 +156,41 @@ pub fn proof(database: &Database, part: Part<'_>) -> Vec<Finding> {
     let home = program.map(|program| semantics.spot(program.span));
     let found = proved.reports.iter().filter_map(|report| semantic(&semantics, report));
     found.map(|finding| at_home(finding, home.as_ref())).collect()
+}
+
+/// The findings about the topologies of a declaration that need no arguments.
+fn machines(database: &Database, part: Part<'_>) -> Vec<Finding> {
+    let parsed = database::parsed(database, part.declaration);
+    let names: Vec<&str> = parsed
+        .file
+        .items
+        .iter()
+        .filter_map(|item| match &item.kind {
+            ast::ItemKind::Topology(topology) => Some(topology.name.text.as_str()),
+            ast::ItemKind::Use(_)
+            | ast::ItemKind::Let(_)
+            | ast::ItemKind::Function(_)
+            | ast::ItemKind::Procedure(_)
+            | ast::ItemKind::Collective(_)
+            | ast::ItemKind::Program(_) => None,
+        })
+        .collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let semantics = Semantics::new(database, part.declaration);
+    let unit = &semantics.resolved.unit;
+    let mut findings = Vec::new();
+    for (id, topology) in unit.topologies.entries() {
+        if !names.contains(&topology.name.as_str()) || unit.library.contains(&topology.span.file) {
+            continue;
+        }
+        let home = semantics.spot(topology.span);
+        let reports = elaborate::evaluate_alone(unit, id, database.interrupt()).1;
+        let found = reports.iter().filter_map(|report| semantic(&semantics, report));
+        findings.extend(found.map(|finding| at_home(finding, Some(&home))));
+    }
+    findings
 }
 
 /// Warnings about settings and comments that are ignored for a declaration.
@@ -205,6 +244,18 @@ pub fn whole(
     let mut homes = vec![None; reports.len()];
     let (mut complained, mut verdicts) = (Vec::new(), Verdicts::new());
     if !driver::has_errors(&reports) {
+        for (id, topology) in unit.topologies.entries() {
+            if topology.span.file == main {
+                let found = elaborate::evaluate_alone(&unit, id, interrupt).1;
+                reports.extend(
+                    found
+                        .into_iter()
+                        .filter(|report| !reports.contains(report))
+                        .collect::<Vec<_>>(),
+                );
+                homes.resize(reports.len(), Some(topology.span));
+            }
+        }
         for (id, program) in unit.programs.entries() {
             if interrupt.is_set() {
                 return Checked::default();

@@ -16,14 +16,17 @@ use compiler::machine::Machine;
 use compiler::resolve::program::{Collective as Declared, CollectiveId, Expr, ExprKind, Type};
 use std::path::Path;
 use std::sync::Arc;
-use synth::bound::BoundError;
 use synth::bound::collective::{BoundRequest, CollectiveBounds, bound_collective};
+use synth::bound::{BoundError, ProgramBudget};
 use synth::collective::Collective;
 use synth::graph::Vertex;
 use synth::proof::write::write_bounds_proof;
 
 /// What the command names.
 const COLLECTIVE: Wanted = Wanted { noun: "collective", module: "std::collectives" };
+
+/// How many numbers each linear program may change: some tenths of a second. A bound that ends there says so.
+const PIVOT_WORK: usize = 1 << 27;
 
 /// Prints the bounds.
 pub(crate) fn run(bound: &Bound, reporter: &mut Reporter) -> Result<Status, Failure> {
@@ -38,7 +41,8 @@ pub(crate) fn run(bound: &Bound, reporter: &mut Reporter) -> Result<Status, Fail
         return Ok(reporter.finish());
     };
     let sketch = sketch::read_sketch(bound, &machine)?;
-    let request = BoundRequest { max_steps: bound.max_steps, ..BoundRequest::default() };
+    let budget = ProgramBudget { pivot_work: PIVOT_WORK, ..ProgramBudget::default() };
+    let request = BoundRequest { max_steps: bound.max_steps, budget };
     let bounds = match bound_collective(&machine.graph, &asked.collective, &sketch, &request) {
         Ok(bounds) => bounds,
         Err(error) => {

@@ -9,7 +9,7 @@ use super::summary::{Summaries, Summary};
 use super::{Failure, Status, build, fix, folders, sweep};
 use compiler::diagnostic::Diagnostic;
 use compiler::driver::{self, Goal, Proof};
-use compiler::elaborate::{Settings, TopologyQuestion, evaluate_topology};
+use compiler::elaborate::{Settings, evaluate_alone};
 use compiler::interrupt::Interrupt;
 use compiler::onset;
 use compiler::phase::phase;
@@ -64,13 +64,10 @@ fn files(check: &Check, reporter: &mut Reporter) -> Result<Vec<String>, Failure>
 fn check_topologies(reporter: &mut Reporter, file: &Loaded, interrupt: &Interrupt) -> Vec<String> {
     let mut remarks = Vec::new();
     for (topology, row) in file.unit.topologies.entries() {
-        let needs_none = row.parameters.iter().all(|parameter| parameter.default.is_some());
-        if row.span.file != file.file || !needs_none {
+        if row.span.file != file.file {
             continue;
         }
-        let question =
-            TopologyQuestion { topology, arguments: Vec::new(), on: None, span: row.span };
-        let (machine, reports) = evaluate_topology(&file.unit, &question, interrupt);
+        let (machine, reports) = evaluate_alone(&file.unit, topology, interrupt);
         reporter.add_new(reports);
         if let Some(machine) = machine.filter(|_| file.unit.programs.is_empty()) {
             remarks.push(format!("`{}`: {}", row.name, machine.describe_size()));

@@ -70,6 +70,21 @@ pub fn evaluate_topology(
     (machine.filter(|_| !shared.reports.has_errors()), shared.reports.finish(1))
 }
 
+/// The machine that a topology is without arguments, and what is wrong with it; nothing if it needs arguments.
+#[must_use]
+pub fn evaluate_alone(
+    unit: &Unit,
+    topology: TopologyId,
+    interrupt: &Interrupt,
+) -> (Option<Machine>, Vec<Diagnostic>) {
+    let row = &unit.topologies[topology];
+    if row.parameters.iter().any(|parameter| parameter.default.is_none()) {
+        return (None, Vec::new());
+    }
+    let question = TopologyQuestion { topology, arguments: Vec::new(), on: None, span: row.span };
+    evaluate_topology(unit, &question, interrupt)
+}
+
 /// What is known of a topology while it is evaluated.
 struct Draft<'a> {
     topology: &'a Topology,

@@ -5,7 +5,7 @@ use compiler::machine::Machine;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use synth::bound::collective::{
-    Attainment, BandwidthWitness, BoundInSteps, CollectiveBounds, StepWitness, SweepEnd,
+    Attainment, BandwidthWitness, BoundInSteps, BoundScope, CollectiveBounds, StepWitness, SweepEnd,
 };
 use synth::bound::{Completeness, CutBound};
 use synth::collective::{Collective, CollectiveKind};
@@ -39,11 +39,7 @@ impl Answer<'_> {
         writeln!(text, "  a chunk is {}", self.describe_chunk())?;
         writeln!(text, "  {}", self.describe_round())?;
         let steps = &bounds.steps;
-        let [from, to] = match self.runs_backwards() {
-            true => [steps.to, steps.from],
-            false => [steps.from, steps.to],
-        };
-        let why = format!("rank {to} is as many hops away from rank {from}");
+        let why = format!("rank {} is as many hops away from rank {}", steps.to, steps.from);
         writeln!(text, "  {:<12}{:>12}  {why}", "steps", steps.steps)?;
         let bandwidth = &bounds.bandwidth;
         let value = self.round(bandwidth.value).to_string();
@@ -83,6 +79,7 @@ impl Answer<'_> {
             "by_steps": by_steps,
             "witness": self.witness_json(),
             "completeness": bounds.bandwidth.completeness.to_string(),
+            "trees_per_root": bounds.tree_count,
             "notes": self.notes(),
         });
         let Some(fields) = object.as_object_mut() else { return String::new() };
@@ -124,10 +121,6 @@ impl Answer<'_> {
             Collective::Known(kind) => Some(*kind),
             Collective::Demands(_) => None,
         }
-    }
-
-    fn runs_backwards(&self) -> bool {
-        self.kind().is_some_and(|kind| kind.reverse().is_some())
     }
 
     fn has_rates(&self) -> bool {
@@ -230,11 +223,9 @@ impl Answer<'_> {
             .map(Vertex)
             .filter(|vertex| cut.side.binary_search(vertex).is_err())
             .collect();
-        let verb = if self.runs_backwards() { "enter" } else { "leave" };
-        let other = if self.runs_backwards() { "leave" } else { "enter" };
         match cut.side.len() <= outside.len() {
-            true => format!("what must {verb} {}", self.list(&cut.side)),
-            false => format!("what must {other} {}", self.list(&outside)),
+            true => format!("what must leave {}", self.list(&cut.side)),
+            false => format!("what must enter {}", self.list(&outside)),
         }
     }
 
@@ -274,9 +265,9 @@ impl Answer<'_> {
                 "bounds for more steps are left out: a search ended at its budget".to_owned(),
             ),
         }
-        if let BandwidthWitness::AllReduce(_) = bounds.bandwidth.witness {
+        if bounds.bandwidth.scope == BoundScope::RootedSums {
             notes.push(
-                "the bandwidth bound is that of algorithms that sum up each part of the buffer at one rank, as all that are known do"
+                "the bandwidth bound is that of algorithms that sum each part of the buffer up at one rank, and send the sum from there"
                     .to_owned(),
             );
         }
@@ -291,6 +282,14 @@ impl Answer<'_> {
                 let without = self.round(without);
                 notes.push(format!("without multicast and reduction in switches: {without}"));
             }
+        }
+        if let Some(count) = bounds.tree_count {
+            let trees = if count == 1 {
+                "one tree for each root reaches".to_owned()
+            } else {
+                format!("{count} trees for each root reach")
+            };
+            notes.push(format!("{trees} the bandwidth bound, with as many pieces of a chunk"));
         }
         notes.extend(bounds.gaps.iter().map(|gap| self.describe_gap(gap)));
         notes
