@@ -83,6 +83,14 @@ fn declarations_are_beside_samples() {
 }
 
 #[test]
+fn declarations_are_formatted() {
+    for path in ccl_files(&manifest("tests/imports")) {
+        let run = cclc::cclc(&["fmt", "--check", &path.display().to_string()], "");
+        assert_eq!(run.status, Some(0), "{}: {}{}", path.display(), run.stdout, run.stderr);
+    }
+}
+
+#[test]
 fn declarations_are_machines() {
     for path in ccl_files(&manifest("tests/imports")) {
         let (text, name) = (fs::read_to_string(&path).unwrap(), stem(&path));
@@ -92,7 +100,6 @@ fn declarations_are_machines() {
         };
         let ranks = find_count("ranks ").unwrap();
         let width = find_count("ranks_per_node ").unwrap_or_else(|| ranks.clone());
-        // Each rank sends what it has to its successor.
         let program = format!(
             "use std::collectives::allgather;\n{text}\n\
              program uses(ranks: int = {ranks}, ranks_per_node: int = {width}) {{\n    \
