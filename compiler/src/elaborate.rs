@@ -4,6 +4,7 @@
 //! first pass every rank declares what it has (`declare`); then the ends of channels are paired (`pair`); the second
 //! pass unrolls the statements (`unroll`). Everything is bounded: steps, operations, lists, calls.
 
+mod arithmetic;
 mod blocks;
 pub mod contract;
 mod declare;

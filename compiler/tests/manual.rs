@@ -314,7 +314,8 @@ impl Reader<'_> {
 
     /// The output of a command, on both streams in order.
     fn run(&self, command: &str) -> Result<Vec<String>, Failed> {
-        let mut words = command.split_whitespace();
+        let words = split_words(command);
+        let mut words = words.iter().map(String::as_str);
         let program = match words.next() {
             Some("cclc") => env!("CARGO_BIN_EXE_cclc"),
             Some("cat") => "cat",
@@ -347,6 +348,21 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// The words of a command, as a shell takes them: spaces in single quotes separate none.
+fn split_words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    for c in command.chars() {
+        match c {
+            '\'' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => words.push(String::new()),
+            c => words.last_mut().unwrap().push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 /// Every stored picture must be drawn and shown by a page.

@@ -270,7 +270,7 @@ fn every_code_is_in_the_source_and_in_a_case() {
         .collect();
     let mut cases: String = cases().iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     // Codes that no program text can cause are tested with the command line.
-    for test in ["cli", "cli/manifests", "cli/plans", "cli/run", "adoption"] {
+    for test in ["cli", "cli/bounds", "cli/manifests", "cli/plans", "cli/run", "adoption"] {
         cases += &fs::read_to_string(root().join(format!("compiler/tests/{test}.rs"))).unwrap();
     }
     let mut missing = Vec::new();

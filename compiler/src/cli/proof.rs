@@ -5,6 +5,7 @@ use super::report::Reporter;
 use super::{Failure, Status, files, output};
 use compiler::diagnostic::{Code, Diagnostic};
 use compiler::source::Span;
+use synth::graph::RateUnit;
 use synth::proof::read::check_proof;
 use synth::proof::{ProvedClaim, ProvedQuantity};
 
@@ -27,7 +28,12 @@ pub(crate) fn run(proof: &Proof, reporter: &mut Reporter) -> Result<Status, Fail
     match check_proof(&text) {
         Ok(checked) => {
             let ranks = checked.topology.count_ranks();
-            let lines: String = checked.claims.iter().map(describe_claim).collect();
+            let unit = match checked.topology.unit() {
+                RateUnit::BytesPerSecond => "seconds per byte",
+                RateUnit::ChunksPerRound => "rounds per chunk",
+            };
+            let lines: String =
+                checked.claims.iter().map(|claim| describe_claim(claim, unit)).collect();
             output::show(&format!("proved for a machine of {ranks} ranks:\n{lines}"))?;
         }
         Err(error) => {
@@ -44,19 +50,19 @@ pub(crate) fn run(proof: &Proof, reporter: &mut Reporter) -> Result<Status, Fail
     Ok(reporter.finish())
 }
 
-fn describe_claim(claim: &ProvedClaim) -> String {
+fn describe_claim(claim: &ProvedClaim, unit: &str) -> String {
     let ProvedClaim { collective, quantity, value } = claim;
     match quantity {
         ProvedQuantity::Steps => format!("  {collective}: at least {value} steps\n"),
-        ProvedQuantity::TimePerChunk => format!("  {collective}: at least {value} per chunk\n"),
+        ProvedQuantity::TimePerChunk => format!("  {collective}: at least {value} {unit}\n"),
         ProvedQuantity::TimePerChunkInSteps(steps) => {
-            format!("  {collective}: at least {value} per chunk in {steps} steps\n")
+            format!("  {collective}: at least {value} {unit} in {steps} steps\n")
         }
         ProvedQuantity::TimePerChunkInHops(hops) => {
-            format!("  {collective}: at least {value} per chunk with {hops} hops\n")
+            format!("  {collective}: at least {value} {unit} with {hops} hops\n")
         }
         ProvedQuantity::TimePerChunkByRoots => format!(
-            "  {collective}: at least {value} per chunk, if each part is summed up at one rank\n"
+            "  {collective}: at least {value} {unit}, if each part is summed up at one rank\n"
         ),
     }
 }

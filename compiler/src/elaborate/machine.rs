@@ -6,8 +6,9 @@
 
 mod reports;
 
+use super::arithmetic::amount;
 use super::domain::Domain;
-use super::eval::{Eval, Evaluated, Failed, Shared, amount};
+use super::eval::{Eval, Evaluated, Failed, Shared};
 use super::value::Value;
 use super::world::{Declared, World};
 use super::{Settings, contract, fuel, new_eval};
@@ -82,7 +83,12 @@ pub fn evaluate_alone(
         return (None, Vec::new());
     }
     let question = TopologyQuestion { topology, arguments: Vec::new(), on: None, span: row.span };
-    evaluate_topology(unit, &question, interrupt)
+    let (machine, mut reports) = evaluate_topology(unit, &question, interrupt);
+    // Nothing calls it.
+    for report in &mut reports {
+        report.secondary.retain(|label| label.place != row.span.into());
+    }
+    (machine, reports)
 }
 
 /// What is known of a topology while it is evaluated.

@@ -39,7 +39,8 @@ fn machines_of_the_library_have_their_bounds() {
         ("dgx_h100", 1, "7"),
         ("dgx_h100(boxes=2)", 2, "3/2"),
         ("dgx_h100(boxes=4)", 2, "31/10"),
-        ("dgx_b200(boxes=2)", 2, "15/19"),
+        // Eight chunks pass eight cards; NVLink and a card would carry 15 in 15/19.
+        ("dgx_b200(boxes=2)", 2, "1"),
         ("nvl72", 1, "71"),
         // 143 chunks over NVLink of 900 GB/s and a card of 50 GB/s.
         ("nvl72(racks=2)", 2, "143/19"),
@@ -145,7 +146,8 @@ topology alone {
 fn collectives_and_machines_of_a_file_have_bounds() {
     let folder = Folder::with("own.ccl", OWN);
     let found = bound(&folder, "own.ccl::shift --topology ring(ranks=4)");
-    assert_eq!((&found["steps"], &found["rounds_per_chunk"]), (&1.into(), &"1/3".into()));
+    // A quarter goes the long way round, over three links in the other direction.
+    assert_eq!((&found["steps"], &found["rounds_per_chunk"]), (&1.into(), &"3/4".into()));
     let found = bound(&folder, "own.ccl::shift(chunks=3) --topology full(ranks=4)");
     assert_eq!(found["steps"], 1);
     let found = bound(&folder, "own.ccl::scan --topology line(ranks=4)");
@@ -160,7 +162,7 @@ fn collectives_and_machines_of_a_file_have_bounds() {
 fn what_is_impossible_is_said_with_its_place() {
     let folder = Folder::with("own.ccl", OWN);
     let run = ends(folder.cclc("bound allgather --topology own.ccl::one_way"), 1);
-    says(&run.stderr, &["E1106", "no path leads from rank 1 to rank 0", "own.ccl:23:10"]);
+    says(&run.stderr, &["E1106", "no path leads from rank 1 to rank 0", "own.ccl:22:10"]);
     let run = ends(folder.cclc("bound allgather --topology own.ccl::alone"), 1);
     says(&run.stderr, &["E1106", "one rank only"]);
     let lines = [
@@ -211,7 +213,8 @@ fn bad_machines_are_refused_within_a_second() {
         let run = folder
             .cclc("bound allgather --topology t.ccl --max-input 64MiB --message-format short");
         assert!(run.status == Some(1) || run.status == Some(2), "{:?}", run.status);
-        says(&run.stderr, &["E1105"]);
+        let codes = ["E1105", "E0305"];
+        assert!(codes.iter().any(|code| run.stderr.contains(code)), "{}", run.stderr);
         // The debug build is some times slower than the one that is measured.
         assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     }
@@ -231,7 +234,7 @@ fn proofs_are_checked_again() {
         let run = ends(folder.cclc("proof p.proof"), 0);
         says(&run.stdout, &["proved for a machine of 8 ranks", "steps"]);
         let proof = folder.read("p.proof");
-        let changed = proof.replacen("edge 0 1 50000000000", "edge 0 1 75000000000", 1);
+        let changed = proof.replace(" 50000000000 ", " 75000000000 ");
         assert_ne!(changed, proof);
         folder.write("q.proof", &changed);
         let run = ends(folder.cclc("proof q.proof"), 1);
@@ -299,6 +302,35 @@ fn machines_are_shown_drawn_and_exported() {
     let run = folder.cclc("topology show full(ranks=200) --picture m.svg");
     assert_eq!(run.status, Some(2));
     says(&run.stderr, &["at most 4096 links"]);
+}
+
+#[test]
+fn machines_of_other_tools_are_read() {
+    let sample = |name: &str| super::manifest(&format!("tests/imports/{name}"));
+    let folder = empty();
+    let file = sample("msccl_dgx1.json");
+    let run =
+        ends(folder.cclc(&format!("topology import {} --name mine -o m.ccl", file.display())), 0);
+    assert_eq!(run.stdout, "");
+    for machine in ["m.ccl", "m.ccl::mine", &file.display().to_string()] {
+        let found = bound(&folder, &format!("allgather --topology {machine} --max-steps 1"));
+        assert_eq!(found["rounds_per_chunk"], "7/6", "{machine}");
+    }
+    let run = ends(
+        folder
+            .cclc(&format!("topology import {}", sample("nvidia_hgx_h100_terminal.txt").display())),
+        0,
+    );
+    says(&run.stdout, &["topology nvidia_hgx_h100_terminal {", "450GBps"]);
+    let broken = sample("broken_nccl_count.xml");
+    let run = ends(folder.cclc(&format!("topology import {}", broken.display())), 1);
+    says(&run.stderr, &["E1113"]);
+    let run = ends(folder.cclc(&format!("bound allgather --topology {}", broken.display())), 2);
+    says(&run.stderr, &["E1113", "cannot be used"]);
+    folder.write("none.txt", "hello\n");
+    let run = ends(folder.cclc("topology import none.txt"), 2);
+    says(&run.stderr, &["is not the output of `nvidia-smi topo -m`"]);
+    ends(folder.cclc("topology import missing.txt"), 1);
 }
 
 #[test]
