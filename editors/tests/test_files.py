@@ -12,7 +12,7 @@ from support.paths import CCLC, EDITORS, ROOT
 VSCODE = EDITORS / "vscode"
 
 # The surroundings of snippets that are not used inside a program.
-AROUND = {item: "%s" for item in ("program", "collective", "proc", "fn")}
+AROUND = {item: "%s" for item in ("program", "collective", "topology", "proc", "fn")}
 AROUND |= {operation: "program p() {\nblock main {\n%s\n}\n}\n" for operation in ("put", "entry", "exit")}
 
 

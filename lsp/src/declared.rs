@@ -8,7 +8,9 @@ use crate::database::{self, Database, Db as _, Parsed, Resolved};
 use crate::documentation::without_html;
 use crate::excerpt;
 use compiler::resolve::index;
-use compiler::resolve::program::{Constant, Frame, Parameter, Program, Type, Unit};
+use compiler::resolve::program::{
+    Constant, Dimension, Frame, Parameter, Program, SwitchFamily, Type, Unit,
+};
 use compiler::source::{FileId, Span};
 use compiler::syntax;
 use compiler::syntax::ast::{
@@ -32,6 +34,10 @@ pub enum Declared<'u> {
     Procedure(&'u str, &'u [Parameter]),
     /// A collective.
     Collective(&'u str, &'u [Parameter]),
+    /// A topology.
+    Topology(&'u str, &'u [Parameter]),
+    /// A switch of a topology, or a family of them.
+    Switch(&'u SwitchFamily),
     /// A program.
     Program(&'u Program),
     /// A region of scratch, with the span of its declaration.
@@ -72,6 +78,16 @@ pub fn declared(unit: &Unit, at: Span) -> Option<Declared<'_>> {
         }
         if let Some(local) = local(&row.frame, &row.parameters, at) {
             return Some(local);
+        }
+    }
+    for row in unit.topologies.iter() {
+        if row.span == at {
+            return Some(Declared::Topology(&row.name, &row.parameters));
+        }
+        let switch = row.switches.iter().find(|switch| switch.span == at);
+        let switch = switch.map(Declared::Switch);
+        if let Some(found) = switch.or_else(|| local(&row.frame, &row.parameters, at)) {
+            return Some(found);
         }
     }
     unit.programs.iter().find_map(|program| in_program(program, at))
@@ -123,6 +139,14 @@ impl Declared<'_> {
             Declared::Collective(name, parameters) => {
                 format!("collective {name}({})", listed(parameters, text))
             }
+            Declared::Topology(name, []) => format!("topology {name}"),
+            Declared::Topology(name, parameters) => {
+                format!("topology {name}({})", listed(parameters, text))
+            }
+            Declared::Switch(row) => match row.dimensions.last() {
+                Some(last) => format!("switch {}]", text(row.span.to(end_of(last)))),
+                None => format!("switch {}", row.name),
+            },
             Declared::Program(program) => {
                 format!("program {}({})", program.name, listed(&program.parameters, text))
             }
@@ -131,6 +155,14 @@ impl Declared<'_> {
             | Declared::Semaphore(_, span) => text(*span).trim_end_matches(';').to_owned(),
             Declared::Block(name) => format!("block {name}"),
         }
+    }
+}
+
+/// What a dimension ends with.
+fn end_of(dimension: &Dimension) -> Span {
+    match dimension {
+        Dimension::Binder(binder) => binder.filter.as_ref().unwrap_or(&binder.list).span,
+        Dimension::Count(count) => count.span,
     }
 }
 
@@ -156,21 +188,23 @@ pub fn definition(semantics: &Semantics<'_>, at: Span) -> Option<Span> {
     used.or_else(|| declared(&semantics.resolved.unit, at).map(|_| at))
 }
 
-/// Where the function, procedure or collective is declared that has this name in the file, which may import it.
+/// Where the function, procedure, collective or topology is declared that has this name in the file, which may import it.
 #[must_use]
 pub fn callable(semantics: &Semantics<'_>, name: &str) -> Option<Span> {
     let Resolved { unit, uses, sources, .. } = &*semantics.resolved;
     let functions = unit.functions.iter().map(|row| (&row.name, row.span));
     let procedures = unit.procedures.iter().map(|row| (&row.name, row.span));
     let collectives = unit.collectives.iter().map(|row| (&row.name, row.span));
-    let mut own = functions.chain(procedures).chain(collectives);
+    let topologies = unit.topologies.iter().map(|row| (&row.name, row.span));
+    let mut own = functions.chain(procedures).chain(collectives).chain(topologies);
     let own = own.find(|(text, span)| *text == name && span.file == FileId(0)).map(|(_, at)| at);
     let named =
         |(place, _): &&(Span, Span)| place.file == FileId(0) && sources.slice(*place) == name;
     let used = uses.definitions.iter().filter(named).map(|(_, definition)| *definition);
     own.into_iter().chain(used).find(|at| {
-        use Declared::{Collective, Function, Procedure};
-        matches!(declared(unit, *at), Some(Function(..) | Procedure(..) | Collective(..)))
+        use Declared::{Collective, Function, Procedure, Topology};
+        let found = declared(unit, *at);
+        matches!(found, Some(Function(..) | Procedure(..) | Collective(..) | Topology(..)))
     })
 }
 

@@ -4,8 +4,9 @@
 //! place.
 
 use compiler::resolve::program::{
-    Binder, BlockIndex, Claim, Dimension, Ensures, Expr, ExprKind, Index, Link, Operand,
-    OptionValue, Program, ProgramItem, Promised, Stmt, StmtKind, Type, Unit,
+    Binder, BlockIndex, Claim, Dimension, EndPair, Ensures, Expr, ExprKind, Index, Link, Operand,
+    OptionValue, Program, ProgramItem, Promised, Properties, Stmt, StmtKind, SwitchFamily,
+    Topology, TopologyItem, Type, Unit, Vertex,
 };
 use compiler::source::Span;
 
@@ -39,9 +40,11 @@ pub fn each<'u>(unit: &'u Unit, visit: &mut dyn FnMut(&'u Expr)) {
         roots.stmts.extend(&collective.body);
         collective.ensures.iter().for_each(|ensures| roots.ensures(ensures));
     }
+    unit.topologies.iter().for_each(|topology| roots.topology(topology));
     let parameters = unit.functions.iter().flat_map(|row| &row.parameters);
     let parameters = parameters.chain(unit.procedures.iter().flat_map(|row| &row.parameters));
     let parameters = parameters.chain(unit.collectives.iter().flat_map(|row| &row.parameters));
+    let parameters = parameters.chain(unit.topologies.iter().flat_map(|row| &row.parameters));
     let parameters = parameters.chain(unit.programs.iter().flat_map(|row| &row.parameters));
     roots.exprs.extend(parameters.filter_map(|parameter| parameter.default.as_ref()));
     unit.programs.iter().for_each(|program| roots.program(program));
@@ -84,7 +87,59 @@ impl<'u> Roots<'u> {
         }
     }
 
+    fn topology(&mut self, topology: &'u Topology) {
+        topology.switches.iter().for_each(|switch| self.switch(switch));
+        for item in &topology.items {
+            match item {
+                TopologyItem::Statement(statement) => self.stmts.push(statement),
+                TopologyItem::Count(count) => self.exprs.push(&count.count),
+                TopologyItem::Link(link) => {
+                    self.binders(&link.binders);
+                    self.ends(&link.ends);
+                    self.properties(&link.properties);
+                }
+                TopologyItem::Switch(_) => {}
+            }
+        }
+    }
+
+    fn switch(&mut self, switch: &'u SwitchFamily) {
+        self.dimensions(&switch.dimensions);
+        self.properties(&switch.properties);
+        for port in &switch.ports {
+            self.binders(&port.binders);
+            self.vertex(&port.vertex);
+            self.properties(&port.properties);
+        }
+    }
+
+    fn ends(&mut self, ends: &'u EndPair) {
+        self.vertex(&ends.from);
+        self.vertex(&ends.to);
+    }
+
+    fn vertex(&mut self, vertex: &'u Vertex) {
+        match vertex {
+            Vertex::Rank(rank) => self.exprs.push(rank),
+            Vertex::Switch(_, indices, _) => self.exprs.extend(indices),
+            Vertex::If(condition, then, otherwise) => {
+                self.exprs.push(condition);
+                self.vertex(then);
+                self.vertex(otherwise);
+            }
+        }
+    }
+
+    fn properties(&mut self, properties: &'u Properties) {
+        self.exprs.extend(properties.bandwidth.iter().chain(&properties.latency));
+    }
+
     fn program(&mut self, program: &'u Program) {
+        if let Some(machine) = &program.machine {
+            self.exprs.extend(machine.arguments.iter().map(|(_, value)| value));
+            self.exprs.extend(&machine.on);
+            machine.without.iter().for_each(|ends| self.ends(ends));
+        }
         if let Some(implements) = &program.collective {
             self.exprs.extend(implements.arguments.iter().map(|(_, value)| value));
             self.exprs.extend(&implements.in_place);

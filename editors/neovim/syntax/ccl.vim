@@ -14,7 +14,7 @@ syntax keyword cclClause input output in_place ensures op to std unit slice of c
 syntax keyword cclClause bandwidth latency
 syntax match cclClause '\<switch\ze\s\+[A-Za-z_]'
 syntax keyword cclBuiltin rank ranks peers node nodes local_rank ranks_per_node node_peers rail_peers
-syntax match cclType '\(:\|->\)\s*\zs\(int\|bool\|rank\|rate\|time\|chunk\|buffer\|channel\|semaphore\|block\)\>'
+syntax match cclType '\(\(:\|->\)\s*\)\@<=\(int\|bool\|rank\|rate\|time\|chunk\|buffer\|channel\|semaphore\|block\)\>'
 syntax match cclFunction '\<\(rank_at\|min\|max\|abs\|sum\|all\|any\|begun\|same\|memory\|port\|switch\)\ze\s*('
 syntax match cclMethod '\.\zs\(len\|position\|contains\|step\|rev\)\ze\s*('
 syntax match cclOption

@@ -19,7 +19,6 @@
 (option_setting name: (identifier) @property)
 (map_entry name: (identifier) @property)
 (setting name: (identifier) @property)
-(property name: (identifier) @property)
 (type (identifier) @type)
 (type ["block" "channel" "semaphore"] @type)
 (attribute name: (identifier) @attribute)
@@ -38,8 +37,8 @@
 ((option_setting value: (identifier) @constant.builtin)
   (#any-of? @constant.builtin "Simple" "LL" "interleaved" "none"))
 (modifier value: (identifier) @constant.builtin)
-((property name: (identifier) @_name value: (list (identifier) @constant.builtin))
-  (#eq? @_name "abilities"))
+(property value: (list (identifier) @constant.builtin))
+(property name: (identifier) @property)
 
 ; Words
 

@@ -58,7 +58,23 @@ test('words get the colors of their kinds', () => {
   assert.equal(scopes('program copy(n: rank = 512KiB)')['copy'], 'entity.name.function.ccl');
   assert.equal(scopes('program copy(n: rank = 512KiB)')['rank'], 'support.type.ccl');
   assert.equal(scopes('program copy(n: rank = 512KiB)')['512KiB'], 'constant.numeric.ccl');
-  assert.equal(scopes('topology t;')['topology'], 'invalid.illegal.reserved.ccl');
+  assert.equal(scopes('flow f;')['flow'], 'invalid.illegal.reserved.ccl');
+});
+
+test('words of topologies are words where they stand, and names elsewhere', () => {
+  const link = scopes('    link r in 0..8: r <-> s, bandwidth = 12.5GBps, abilities = [memory, port];');
+  assert.equal(link['link'], 'keyword.declaration.ccl');
+  assert.equal(link['<->'], 'keyword.operator.ccl');
+  assert.equal(link['bandwidth'], 'variable.language.ccl');
+  assert.equal(link['12.5GBps'], 'constant.numeric.ccl');
+  assert.equal(link['abilities'], 'variable.language.ccl');
+  assert.equal(link['memory'], 'constant.language.ccl');
+  assert.equal(link['port'], 'constant.language.ccl');
+  assert.equal(scopes('    switch leaf[b in 0..2] {')['switch'], 'keyword.declaration.ccl');
+  assert.equal(scopes('channel c = switch(0..2, port);')['switch'], 'support.function.ccl');
+  assert.equal(scopes('channel c = switch(0..2, port);')['port'], 'variable.other.ccl');
+  assert.equal(scopes('topology box(cable: rate)')['box'], 'entity.name.function.ccl');
+  assert.equal(scopes('topology box(cable: rate)')['rate'], 'support.type.ccl');
 });
 
 test('nothing in a sound program is marked as wrong', () => {

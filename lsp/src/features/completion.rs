@@ -15,6 +15,7 @@ mod procedures;
 mod receiver;
 mod scope;
 mod support;
+mod topology;
 mod wanted;
 
 use crate::analysis::Analysis;
@@ -57,7 +58,10 @@ pub fn completions(analysis: &Analysis<'_>, offset: u32) -> Vec<CompletionItem> 
     let typed = |token: &&Token<'_>| token.span.end < at || token.span.end == at && !is_word(token);
     let before: Vec<Token<'_>> = cut.tokens.iter().filter(typed).copied().collect();
     let scope = Scope::new(analysis, part, &before, &cut.tokens);
-    inserted(analysis, word, at_place(&scope, scope.statement(&before)))
+    let statement = scope.statement(&before);
+    let typed = analysis.text().get(word.start as usize..word.cursor as usize).unwrap_or_default();
+    let units = topology::complete_number(&scope, statement, typed);
+    inserted(analysis, word, units.unwrap_or_else(|| at_place(&scope, statement)))
 }
 
 /// Whether a token that reaches to the end of its line, blanks included, reaches to an offset.
@@ -130,7 +134,9 @@ fn at_place(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     if last.kind == Kind::Colon && !scope.in_fold(statement) || result {
         return items::types(first);
     }
-    if let Some(items) = dimension(scope, statement) {
+    if let Some(items) =
+        dimension(scope, statement).or_else(|| topology::complete_statement(scope, statement))
+    {
         return items;
     }
     match first {
@@ -173,10 +179,11 @@ fn is_new_name(scope: &Scope<'_>, statement: &[Token<'_>]) -> bool {
     let (Some(first), Some(last)) = (statement.first(), statement.last()) else { return false };
     let declares = match first.kind {
         Kind::Fn | Kind::Proc | Kind::Program => true,
-        Kind::Collective => scope.level() == Level::File,
+        Kind::Collective | Kind::Topology => scope.level() == Level::File,
         _ => false,
     };
     let named = matches!(first.kind, Kind::Let | Kind::Channel | Kind::Scratch | Kind::Semaphore);
+    let named = named || first.kind == Kind::Switch && scope.level() == Level::Topology;
     if statement.len() == 1 && (declares || named) {
         return true;
     }
@@ -213,7 +220,8 @@ fn is_after_separator(statement: &[Token<'_>]) -> bool {
 /// Inside the brackets of a declaration: a new name and its list, or the number of members.
 fn dimension(scope: &Scope<'_>, statement: &[Token<'_>]) -> Option<Vec<CompletionItem>> {
     let [word, _, bracket, ..] = statement else { return None };
-    let declares = matches!(word.kind, Kind::Channel | Kind::Scratch | Kind::Semaphore);
+    let declares =
+        matches!(word.kind, Kind::Channel | Kind::Scratch | Kind::Semaphore | Kind::Switch);
     if !declares || bracket.kind != Kind::LeftBracket || depth(statement) != 1 {
         return None;
     }
@@ -315,6 +323,8 @@ fn at_start(scope: &Scope<'_>) -> Vec<CompletionItem> {
         Level::Collective => return items::clauses(),
         Level::InPlace => return items::shared(),
         Level::Ensures => return items::promises(),
+        Level::Topology => return items::topology_clauses(),
+        Level::Switch => return items::switch_parts(),
         Level::Program => items::program_words(),
         Level::Block | Level::Round | Level::Group | Level::Procedure | Level::Window => Vec::new(),
     };
@@ -484,8 +494,10 @@ fn expression(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem>
     if wanted.is_index_of_family {
         found.push(items::word("*"));
     }
+    // A topology is of no rank.
+    let in_topology = matches!(scope.level(), Level::Topology | Level::Switch);
     let builtin = kind_words(grammar::Kind::Builtin, &[]).into_iter();
-    let builtin = builtin.filter(|item| !scope.binds(&item.label)).collect();
+    let builtin = builtin.filter(|item| !in_topology && !scope.binds(&item.label)).collect();
     found.extend(wanted.sorted(builtin, |item| scope.type_of(&item.label).or_else(int)));
     if argument {
         let names = signature::names(scope.analysis(), scope.part(), statement);

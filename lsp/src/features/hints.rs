@@ -237,13 +237,15 @@ impl Context<'_, '_> {
             Some(
                 Declared::Function(_, parameters, _)
                 | Declared::Procedure(_, parameters)
-                | Declared::Collective(_, parameters),
+                | Declared::Collective(_, parameters)
+                | Declared::Topology(_, parameters),
             ) => parameters,
             Some(
                 Declared::Parameter(..)
                 | Declared::Local(..)
                 | Declared::Constant(..)
                 | Declared::Program(_)
+                | Declared::Switch(_)
                 | Declared::Scratch(..)
                 | Declared::Channel(..)
                 | Declared::Semaphore(..)

@@ -16,6 +16,7 @@ use compiler::bytes;
 use compiler::diagnostic::Code;
 use compiler::elaborate::observe::ObservedValue;
 use compiler::ir;
+use compiler::machine::{Machine, Path, PathText, Vertex};
 use compiler::source::{FileId, Span};
 use compiler::syntax::ast::{ExprKind, Item, ItemKind, ProgramItemKind, StmtKind, UseRoot};
 use compiler::syntax::token::{Class, Kind, tokens};
@@ -182,9 +183,19 @@ impl<'a, 'db> Context<'a, 'db> {
         if let Some((text, doc)) = reduction.filter(|_| self.word.reduces) {
             return Some(format!("`{text}`: {doc}"));
         }
-        let found = grammar::WORDS.iter().find(|word| word.text == self.word.text)?;
+        let found = self.meaning()?;
         let punctuation = matches!(found.kind, WordKind::Punctuation | WordKind::Operator);
         (!punctuation).then(|| format!("`{}`: {}", found.text, found.doc))
+    }
+
+    /// The row of the table of words for the word here: some words mean something else in topologies.
+    fn meaning(&self) -> Option<&'static grammar::Word> {
+        let is_in_topology = self.path().iter().any(|node| matches!(node, Node::TopologyItem(_)));
+        let is_of_topology = |word: &grammar::Word| {
+            word.kind == WordKind::Ability || word.kind == WordKind::Clause && word.text == "switch"
+        };
+        let words = grammar::WORDS.iter().filter(|word| word.text == self.word.text);
+        words.min_by_key(|word| is_of_topology(word) != is_in_topology)
     }
 
     /// The text for a verb or another word that begins a statement.
@@ -267,7 +278,7 @@ impl<'a, 'db> Context<'a, 'db> {
         };
         said.extend(worth);
         said.extend(declared::documentation(self.analysis, &self.semantics, definition));
-        said.extend(self.facts(&declared, path));
+        said.extend(self.facts(&declared, definition, path));
         said
     }
 
@@ -278,11 +289,20 @@ impl<'a, 'db> Context<'a, 'db> {
     }
 
     /// Further facts about families, programs and calls, with the program's parameters.
-    fn facts(&self, declared: &Declared<'_>, path: &[Node<'_>]) -> Vec<String> {
+    fn facts(&self, declared: &Declared<'_>, definition: Span, path: &[Node<'_>]) -> Vec<String> {
         let Some(program) = &self.concrete.program else { return Vec::new() };
         let Some(rank) = program.ranks.iter().next() else { return Vec::new() };
         match declared {
-            Declared::Channel(name, _) => channels(rank, name).into_iter().collect(),
+            Declared::Channel(name, _) => {
+                let ways = program.machine.as_deref().and_then(|on| describe_ways(on, rank, name));
+                channels(rank, name).into_iter().chain(ways).collect()
+            }
+            Declared::Topology(..) => {
+                let machine = program.machine.as_deref();
+                let machine = machine.filter(|machine| machine.declared == definition);
+                let texts = machine.map(|on| format!("`{}`: {}", on.name, on.describe_size()));
+                texts.into_iter().collect()
+            }
             Declared::Block(name) => blocks(rank, name).into_iter().collect(),
             Declared::Scratch(name, _) => self.scratch(program, rank, name).into_iter().collect(),
             Declared::Program(_) => vec![size(program)],
@@ -295,6 +315,7 @@ impl<'a, 'db> Context<'a, 'db> {
             | Declared::Constant(..)
             | Declared::Function(..)
             | Declared::Collective(..)
+            | Declared::Switch(_)
             | Declared::Semaphore(..) => Vec::new(),
         }
     }
@@ -448,6 +469,46 @@ fn channels(rank: &ir::Rank, family: &str) -> Option<String> {
         true => format!("{ends} on rank 0"),
         false => format!("{ends} on rank 0, to {}", ranks(&peers)),
     })
+}
+
+/// How a family's channels on rank 0 lead over the machine; those that have the same properties are told once.
+fn describe_ways(machine: &Machine, rank: &ir::Rank, family: &str) -> Option<String> {
+    let members = rank.channels.iter().filter(|row| operations::is_member(&row.name, family));
+    let mut seen = BTreeSet::new();
+    let mut ways: Vec<(PathText, usize)> = Vec::new();
+    for path in members.filter_map(|channel| find_way(machine, channel)) {
+        if !seen.insert(path.vertices.last().copied()) {
+            continue;
+        }
+        let text = machine.describe_path(&path);
+        match ways.iter_mut().find(|(one, _)| one.properties == text.properties) {
+            Some((_, count)) => *count += 1,
+            None => ways.push((text, 1)),
+        }
+    }
+    let lines = ways.iter().take(4).map(|(PathText { vertices, properties }, count)| {
+        let others = match count {
+            1 => String::new(),
+            2 => ", and another one like it".to_owned(),
+            count => format!(", and {} others like it", count - 1),
+        };
+        format!("- `{vertices}`: {properties}{others}")
+    });
+    let mut lines: Vec<String> = lines.collect();
+    if ways.len() > 4 {
+        lines.push("- ..".to_owned());
+    }
+    (!lines.is_empty()).then(|| format!("On `{}`:\n\n{}", machine.name, lines.join("\n")))
+}
+
+/// How a channel of rank 0 leads over the machine.
+fn find_way(machine: &Machine, channel: &ir::Channel) -> Option<Path> {
+    let from = Vertex(0);
+    match &channel.link {
+        ir::Link::Memory(to) => machine.find_memory_path(from, Vertex(to.0)),
+        ir::Link::Port(to) => machine.find_port_path(from, Vertex(to.0)),
+        ir::Link::Switch(_) => None,
+    }
 }
 
 fn ranks(peers: &[String]) -> String {

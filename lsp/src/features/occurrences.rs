@@ -114,7 +114,8 @@ fn locals(unit: &Unit) -> Vec<Span> {
     let procedures = unit.procedures.iter().map(|row| &row.frame);
     let collectives = unit.collectives.iter().map(|row| &row.frame);
     let programs = unit.programs.iter().map(|row| &row.frame);
-    let frames = functions.chain(procedures).chain(collectives).chain(programs);
+    let topologies = unit.topologies.iter().map(|row| &row.frame);
+    let frames = functions.chain(procedures).chain(collectives).chain(topologies).chain(programs);
     frames.flat_map(|frame| frame.iter()).map(|local| local.span).collect()
 }
 
@@ -126,6 +127,8 @@ fn declares(word: Kind) -> bool {
             | Kind::Fn
             | Kind::Proc
             | Kind::Collective
+            | Kind::Topology
+            | Kind::Switch
             | Kind::Program
             | Kind::Scratch
             | Kind::Channel

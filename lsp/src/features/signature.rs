@@ -1,5 +1,5 @@
-//! Signature help: the parameters of a call and the argument at the cursor, for functions, procedures, collectives and
-//! builtins.
+//! Signature help: the parameters of a call and the argument at the cursor, for functions, procedures, collectives,
+//! topologies and builtins.
 //!
 //! The brackets around the cursor are found among the tokens, so that an unfinished call is enough.
 #![expect(clippy::wildcard_enum_match_arm, reason = "only few of the many token kinds matter here")]
@@ -136,6 +136,7 @@ fn taken<'t>(
             texts.extend(COLLECTIVE_MODES.map(str::to_owned));
             ("collective ", texts, String::new())
         }
+        Some(Declared::Topology(_, list)) => ("topology ", texts(list), String::new()),
         Some(_) | None => {
             let Some((_, list)) = BUILTIN.iter().find(|(name, _)| *name == call.name.text) else {
                 return taken_from_library(analysis, call);
@@ -146,12 +147,13 @@ fn taken<'t>(
     Some(Taken { call, definition, word, parameters, result, unimported: None })
 }
 
-/// What a function, procedure or collective of the library takes that the file does not import.
+/// What a function, procedure, collective or topology of the library takes that the file does not import.
 fn taken_from_library<'t>(analysis: &Analysis<'_>, call: Call<'t>) -> Option<Taken<'t>> {
     let kinds = [
         (Wanted::Function, "fn "),
         (Wanted::Procedure, "proc "),
         (Wanted::Collective, "collective "),
+        (Wanted::Topology, "topology "),
     ];
     let (word, module) = kinds.into_iter().find_map(|(wanted, word)| {
         let mut names = library(wanted);

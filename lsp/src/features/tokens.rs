@@ -192,6 +192,7 @@ fn named(declared: &Declared<'_>, declares: bool) -> (Role, u32) {
         Declared::Function(..) => (Role::Function, here),
         Declared::Procedure(..) => (Role::Procedure, here),
         Declared::Collective(..) => (Role::Collective, here),
+        Declared::Topology(..) | Declared::Switch(_) => (Role::Scratch, here),
         Declared::Program(_) | Declared::Block(_) => (Role::Program, here),
         Declared::Scratch(..) => (Role::Scratch, here),
         Declared::Channel(..) => (Role::Property, here),
@@ -212,13 +213,22 @@ fn plain(token: &Token<'_>, near: Near<'_>) -> Option<(Role, u32)> {
     }
     match token.kind.class() {
         Class::Reserved => Some((Role::Keyword, 0)),
-        Class::Verb => Some((Role::Verb, 0)),
+        Class::Verb => {
+            Some(if is_ability(token, near) { (Role::Word, BUILTIN) } else { (Role::Verb, 0) })
+        }
         Class::Word => word(token, near),
         Class::Mark => {
             let sign = grammar::of_kind(grammar::Kind::Operator);
             sign.into_iter().any(|word| word.text == token.text).then_some((Role::Operator, 0))
         }
     }
+}
+
+/// Whether a word is in a list of abilities, where it is the name of nothing else.
+fn is_ability(token: &Token<'_>, near: Near<'_>) -> bool {
+    let is_word = grammar::of_kind(grammar::Kind::Ability).any(|word| word.text == token.text);
+    let before = near.before.is_some_and(|before| matches!(before.text, "[" | ","));
+    is_word && before && near.after.is_some_and(|after| matches!(after.text, "]" | ","))
 }
 
 /// Whether a word is given a value.
@@ -254,6 +264,9 @@ fn word(token: &Token<'_>, near: Near<'_>) -> Option<(Role, u32)> {
     }
     if is(Words::Builtin) {
         return Some((Role::Variable, READONLY | BUILTIN));
+    }
+    if is_ability(token, near) {
+        return Some((Role::Word, BUILTIN));
     }
     if matches!(before, Some("{" | ",")) && is_set(near) {
         // A tag.

@@ -12,7 +12,7 @@ use super::prose::prose;
 use super::recover::{expect, inner_word, semicolon};
 use super::report::{other_path, type_first, written};
 use super::statement::{assignment, body, dangling, r#let, lone_else, statement, text, r#type};
-use super::topology::topology;
+use super::topology::{stray_link, topology};
 use super::{Extra, Input, Note, Reader, Rule, kind_at, look, mark, note, pick, rest, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
@@ -381,6 +381,7 @@ fn program_item<'t>(
 ) -> Rule<'t, Option<ProgramItemKind>> {
     declaration(values)
         .or(statement(values, body).map(|kind| kind.map(ProgramItemKind::Statement)))
+        .or(stray_link(values).map(|()| None))
         .boxed()
 }
 
@@ -428,6 +429,7 @@ fn stray_in_file<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Opti
             );
             None
         })
+        .or(stray_link(values).map(|()| None))
         .boxed()
 }
 

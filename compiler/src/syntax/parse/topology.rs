@@ -183,7 +183,12 @@ fn switch<'t>(values: &Values<'t>) -> Rule<'t, Option<Switch>> {
     let own = property(values)
         .then_ignore(semicolon())
         .map(|property| property.map(SwitchPart::Property));
-    let known = ports(values).map(|ports| Some(SwitchPart::Ports(ports))).or(own).boxed();
+    let known = choice((
+        ports(values).map(|ports| Some(SwitchPart::Ports(ports))),
+        own,
+        stray_in_switch(values).map(|()| None),
+    ))
+    .boxed();
     let any = choice((
         known.clone(),
         prose().map(|()| None),
@@ -214,11 +219,12 @@ fn ports<'t>(values: &Values<'t>) -> Rule<'t, Ports> {
         "and the vertex at the port",
         &[Kind::Comma],
     ));
-    let inner = binders.or_not().then(values.required("a rank or a switch"));
+    let inner = binders.or_not().then(values.required("a rank or a switch")).boxed();
+    let opened =
+        mark(Kind::LeftParen).ignore_then(inner.clone()).then_ignore(close(Kind::RightParen));
+    let unopened = expect(Kind::LeftParen, "and what the ports lead to", &[]).ignore_then(inner);
     head(Kind::Ports)
-        .then_ignore(expect(Kind::LeftParen, "and what the ports lead to", &[]))
-        .ignore_then(inner)
-        .then_ignore(close(Kind::RightParen))
+        .ignore_then(opened.or(unopened))
         .then(properties(values))
         .then_ignore(semicolon())
         .map_with(|((binders, vertex), properties), e| Ports {
@@ -234,10 +240,11 @@ fn ports<'t>(values: &Values<'t>) -> Rule<'t, Ports> {
 pub(super) fn machine<'t>(values: &Values<'t>) -> Rule<'t, Option<Machine>> {
     let given = mark(Kind::LeftParen).ignore_then(arguments(values)).or_not();
     let on = mark(Kind::On).ignore_then(values.required("a list of ranks")).or_not();
-    let without = mark(Kind::Without)
-        .ignore_then(expect(Kind::LeftBracket, "and the links that are missing", &[]))
-        .ignore_then(listed_some(link_ends(values), Kind::RightBracket))
-        .or_not();
+    let ends = link_ends(values);
+    let opened = mark(Kind::LeftBracket).ignore_then(listed_some(ends.clone(), Kind::RightBracket));
+    let unopened = expect(Kind::LeftBracket, "and the links that are missing", &[])
+        .ignore_then(ends.separated_by(mark(Kind::Comma)).collect::<Vec<_>>());
+    let without = mark(Kind::Without).ignore_then(opened.or(unopened)).or_not();
     head(Kind::Topology)
         .then_ignore(look(|tokens| !opens_body(tokens)))
         .ignore_then(required_name("a topology"))
@@ -268,6 +275,42 @@ fn stray<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Topol
                 "a topology says what a machine has: `ranks`, `link` and `switch`",
             );
             None
+        })
+        .boxed()
+}
+
+/// What belongs in the topology around a switch.
+fn stray_in_switch<'t>(values: &Values<'t>) -> Rule<'t, ()> {
+    choice((
+        r#let(values).ignored(),
+        require(values).ignored(),
+        rank_count(values).ignored(),
+        link(values).ignored(),
+    ))
+    .map_with(|(), e| {
+        misplaced(
+            e,
+            "is not allowed in a switch",
+            "declare it in the topology: a switch has `ports` and properties",
+        );
+    })
+    .boxed()
+}
+
+/// Links and switches outside any topology.
+pub(super) fn stray_link<'t>(values: &Values<'t>) -> Rule<'t, ()> {
+    let named = look(|tokens| {
+        kind_at(tokens, 0) == Some(Kind::Switch) && kind_at(tokens, 1).is_some_and(Kind::is_name)
+    });
+    link(values)
+        .ignored()
+        .or(named.ignore_then(switch(values)).ignored())
+        .map_with(|(), e| {
+            misplaced(
+                e,
+                "is not allowed outside a topology",
+                "declare a topology around it: `topology name(n: int) { ranks n; .. }`",
+            );
         })
         .boxed()
 }

@@ -33,8 +33,7 @@
 (function_call function: (identifier) @function)
 (method_call method: (identifier) @function.method)
 (modifier value: (identifier) @constant.builtin)
-((property name: (identifier) @_name value: (list (identifier) @constant.builtin))
-  (#eq? @_name "abilities"))
+(property value: (list (identifier) @constant.builtin))
 ((option_setting value: (identifier) @constant.builtin)
   (#any-of? @constant.builtin "Simple" "LL" "interleaved" "none"))
 ((identifier) @variable.builtin

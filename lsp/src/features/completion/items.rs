@@ -17,6 +17,7 @@ const DECLARATIONS: &[(&str, &str)] = &[
         "collective",
         "collective ${1:name}(ranks: int) {\n    input[${2:1}];\n    output[${3:ranks}];\n    ensures for r in 0..ranks { output[r] == r.input[0] }\n}",
     ),
+    ("topology", "topology ${1:name}(ranks: int) {\n    ranks ranks;\n    $0\n}"),
     (
         "program",
         "program ${1:name}(ranks: int = ${2:8}) {\n    collective ${3:allgather}(ranks);\n    channel mem[p in peers] = memory(p);\n\n    block main {\n        $0\n    }\n}",
@@ -26,6 +27,7 @@ const DECLARATIONS: &[(&str, &str)] = &[
 /// Words that are allowed only at the top level of a program.
 const PROGRAM: &[(&str, &str)] = &[
     ("collective", "collective ${1:allgather}(ranks);"),
+    ("topology", "topology ${1:dgx_h100};"),
     ("options", "options {\n    $0\n}"),
     ("scratch", "scratch ${1:inbox}[${2:p in peers}];"),
     ("channel", "channel ${1:mem}[${2:p in peers}] = ${3|memory,port|}(${4:p});"),
@@ -43,6 +45,30 @@ const CLAUSES: &[(&str, &str)] = &[
     ("ensures", "ensures for ${1:c} in ${2:0..chunks} { output[${1:c}] == $0 }"),
     ("let", "let ${1:name} = $2;"),
     ("require", "require ${1:condition}, \"${2:why}\";"),
+];
+
+/// The clauses of a topology.
+const TOPOLOGY: &[(&str, &str)] = &[
+    ("ranks", "ranks ${1:8};"),
+    ("ranks_per_node", "ranks_per_node ${1:8};"),
+    ("link", "link ${1:r} in ${2:0..8}: ${1:r} -> ${3:(r + 1) % 8}, bandwidth = ${4:25GBps};"),
+    (
+        "switch",
+        "switch ${1:name} {\n    ports (${2:r} in ${3:0..8}: ${2:r}), bandwidth = ${4:450GBps};\n    $0\n}",
+    ),
+    ("let", "let ${1:name} = $2;"),
+    ("require", "require ${1:condition}, \"${2:why}\";"),
+];
+
+/// The parts of a switch that are no properties.
+const SWITCH: &[(&str, &str)] =
+    &[("ports", "ports (${1:r} in ${2:0..8}: ${1:r}), bandwidth = ${3:450GBps};")];
+
+/// What links, ports and switches have.
+const PROPERTIES: [(&str, &str); 3] = [
+    ("bandwidth", "bandwidth = ${1:25GBps}"),
+    ("latency", "latency = ${1:350ns}"),
+    ("abilities", "abilities = [${1:memory}]"),
 ];
 
 /// The buffers that an `in_place` can relate.
@@ -118,6 +144,46 @@ pub(super) fn clauses() -> Vec<CompletionItem> {
     snippets(CLAUSES)
 }
 
+/// The clauses of a topology.
+pub(super) fn topology_clauses() -> Vec<CompletionItem> {
+    let clauses = snippets(TOPOLOGY).into_iter().map(|item| match item.label.as_str() {
+        "switch" => clause(item),
+        _ => item,
+    });
+    clauses.collect()
+}
+
+/// The parts of a switch.
+pub(super) fn switch_parts() -> Vec<CompletionItem> {
+    let properties = PROPERTIES.map(|(word, text)| snippet(word, &format!("{text};")));
+    snippets(SWITCH).into_iter().chain(properties).collect()
+}
+
+/// The properties of a link or of ports.
+pub(super) fn properties() -> Vec<CompletionItem> {
+    snippets(&PROPERTIES)
+}
+
+/// An item with the meaning that its word has as a clause.
+fn clause(item: CompletionItem) -> CompletionItem {
+    let mut words = grammar::of_kind(grammar::Kind::Clause);
+    let word = words.find(|word| word.text == item.label);
+    let documentation = word.map(|word| Documentation::String(word.doc.to_owned()));
+    CompletionItem { documentation: documentation.or(item.documentation), ..item }
+}
+
+/// A number with each of the units that `fits` accepts.
+pub(super) fn with_units(digits: &str, fits: impl Fn(&str) -> bool) -> Vec<CompletionItem> {
+    let units = grammar::of_kind(grammar::Kind::Unit).filter(|unit| fits(unit.text));
+    units
+        .map(|unit| CompletionItem {
+            kind: Some(CompletionItemKind::UNIT),
+            documentation: Some(Documentation::String(unit.doc.to_owned())),
+            ..name(&format!("{digits}{}", unit.text))
+        })
+        .collect()
+}
+
 /// The contents of an `in_place`.
 pub(super) fn shared() -> Vec<CompletionItem> {
     snippets(SHARED)
@@ -159,6 +225,7 @@ pub(super) fn types(declares: Option<Kind>) -> Vec<CompletionItem> {
     match declares {
         // Their values come from a command line, or from parameters that do.
         Some(Kind::Program | Kind::Collective) => numbers.map(word).into(),
+        Some(Kind::Topology) => ["int", "bool", "rank", "rate", "time"].map(word).into(),
         Some(_) | None => {
             let mut found = kind_words(grammar::Kind::Type, &[]);
             found.extend(["channel", "semaphore", "block"].map(word));

@@ -2,7 +2,7 @@
 
 use super::named::Named;
 use super::procedures::library_allowed;
-use super::scope::{Scope, called, procedure};
+use super::scope::{Scope, called, procedure, topology};
 use crate::analysis::Analysis;
 use compiler::diagnostic::Import;
 use compiler::resolve::import::{Wanted, edits, library};
@@ -40,7 +40,10 @@ fn item(
         Wanted::Function => called(&import.name, CompletionItemKind::FUNCTION),
         Wanted::Procedure => procedure(&import.name),
         Wanted::Collective => called(&import.name, CompletionItemKind::INTERFACE),
-        Wanted::Topology => called(&import.name, CompletionItemKind::STRUCT),
+        Wanted::Topology => {
+            let (here, file) = (import.name.clone(), import.from.clone());
+            topology(analysis, &Named { here: here.clone(), file, name: here }, &import.name)
+        }
     };
     let edits = edits(head, FileId(0), std::slice::from_ref(&import))
         .into_iter()

@@ -52,7 +52,13 @@ fn allows(level: Level, effect: Effect) -> bool {
         Level::Round => matches!(effect, Effect::Moves | Effect::Synchronises),
         Level::Group => effect == Effect::Moves,
         Level::Window => effect == Effect::Opens,
-        Level::File | Level::Collective | Level::InPlace | Level::Ensures | Level::Options => false,
+        Level::File
+        | Level::Collective
+        | Level::InPlace
+        | Level::Ensures
+        | Level::Topology
+        | Level::Switch
+        | Level::Options => false,
     }
 }
 

@@ -29,6 +29,10 @@ pub(super) enum Level {
     InPlace,
     /// In one of its promises (`ensures`).
     Ensures,
+    /// In a topology's declaration.
+    Topology,
+    /// In one of its switches.
+    Switch,
     /// At the top level of a program.
     Program,
     /// In `options`.
@@ -76,6 +80,8 @@ pub(super) struct Scope<'a> {
     /// The options that the program sets.
     options: BTreeSet<String>,
     families: Vec<Family>,
+    /// The switches that the topology declares.
+    switches: Vec<CompletionItem>,
     /// Names that are bound at the cursor, the nearest last.
     bound: Vec<String>,
     types: BTreeMap<String, String>,
@@ -111,12 +117,14 @@ impl<'a> Scope<'a> {
         }
         let (level, families, options) = (level(&open), families(all), options(all));
         let parameters = parameters(&analysis.parsed(part).file);
+        let switches = switches(all);
         Scope {
             level,
             start,
             after_if,
             options,
             families,
+            switches,
             bound,
             types,
             parameters,
@@ -341,6 +349,22 @@ impl<'a> Scope<'a> {
         named.iter().map(item).collect()
     }
 
+    /// Topologies of which a program can say that it is for them.
+    pub(super) fn topologies(&self) -> Vec<CompletionItem> {
+        let named = self.names(|unit| unit.topologies.iter().map(|row| row.name.clone()).collect());
+        let item = |named: &Named| topology(self.analysis, named, &named.here);
+        named.iter().map(item).collect()
+    }
+
+    /// The switches that links can end at: those of the topology at the cursor, or of a topology that is named.
+    pub(super) fn switches(&self, topology: Option<&str>) -> Vec<CompletionItem> {
+        let Some(name) = topology else { return self.switches.clone() };
+        let topologies = self.resolved.unit.topologies.iter();
+        let switches =
+            topologies.filter(|row| row.name == name).flat_map(|row| row.switches.iter());
+        switches.map(|row| items::family(&row.name, !row.dimensions.is_empty(), "switch")).collect()
+    }
+
     /// Those of the file's declarations and imports that are among the ones `of` a unit.
     fn names(&self, of: impl Fn(&Unit) -> Vec<String>) -> BTreeSet<Named> {
         let mut names = BTreeSet::new();
@@ -419,6 +443,16 @@ pub(super) fn called(name: &str, kind: CompletionItemKind) -> CompletionItem {
     CompletionItem { kind: Some(kind), documentation: None, ..items::snippet(name, &text) }
 }
 
+/// A topology, with brackets for its arguments if it has parameters.
+pub(super) fn topology(analysis: &Analysis<'_>, named: &Named, here: &str) -> CompletionItem {
+    let kind = CompletionItemKind::STRUCT;
+    let item = named.introduced(analysis, called(here, kind));
+    let is_called = item.detail.as_ref().is_none_or(|detail| detail.contains('('));
+    let text = item.insert_text.filter(|_| is_called);
+    let format = item.insert_text_format.filter(|_| is_called);
+    CompletionItem { insert_text: text, insert_text_format: format, ..item }
+}
+
 /// A procedure call.
 pub(super) fn procedure(name: &str) -> CompletionItem {
     let text = format!("{name}($1);");
@@ -464,6 +498,18 @@ fn families(all: &[Token<'_>]) -> Vec<Family> {
         });
     }
     found
+}
+
+/// The switches that a topology declares, regardless of where the cursor is.
+fn switches(all: &[Token<'_>]) -> Vec<CompletionItem> {
+    let rows = all.windows(3).filter_map(|row| match row {
+        [word, name, next] if word.kind == Kind::Switch && name.kind.is_name() => {
+            let is_family = next.kind == Kind::LeftBracket;
+            Some(items::family(name.text, is_family, "switch"))
+        }
+        _ => None,
+    });
+    rows.collect()
 }
 
 /// The options that a program sets, regardless of where the cursor is.
@@ -551,7 +597,10 @@ impl Reader {
         let [only] = self.open.as_slice() else { return false };
         ends && only.bracket == Kind::LeftParen
             && matches!(two, Some(Kind::LeftParen | Kind::Comma))
-            && matches!(only.head, Some(Kind::Program | Kind::Proc | Kind::Fn | Kind::Collective))
+            && matches!(
+                only.head,
+                Some(Kind::Program | Kind::Proc | Kind::Fn | Kind::Collective | Kind::Topology)
+            )
     }
 
     /// Binds the names of binders whose lists end at a token.
@@ -616,6 +665,8 @@ fn level(open: &[Open]) -> Level {
             (Some(Kind::Program), _) => Level::Program,
             (Some(Kind::Proc), _) => Level::Procedure,
             (Some(Kind::Collective), Level::File) => Level::Collective,
+            (Some(Kind::Topology), Level::File) => Level::Topology,
+            (Some(Kind::Switch), Level::Topology) => Level::Switch,
             (Some(Kind::InPlace), Level::Collective) => Level::InPlace,
             (Some(Kind::Ensures), Level::Collective) => Level::Ensures,
             (Some(Kind::Options), _) => Level::Options,
