@@ -1,5 +1,4 @@
 //! What can stand in a topology, and in the machine of a program.
-#![expect(clippy::wildcard_enum_match_arm, reason = "only few of the many token kinds matter here")]
 
 use super::scope::{Level, Scope};
 use super::{depth, expression, is_open, is_operand, items, library};
