@@ -90,6 +90,7 @@ pub(crate) fn empty(ranks: u32, blocks: u32, lot: &mut Lot) -> Program {
         ranks: (0..ranks).map(rank).collect(),
         ranks_per_node: ranks,
         ranks_per_domain: ranks,
+        machine: None,
         origins: Origins { rows: rows.into(), ..Origins::default() },
         joins: if explicit { Joins::Explicit } else { Joins::Implied },
         flush_waits: true,

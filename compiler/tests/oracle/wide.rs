@@ -202,6 +202,7 @@ fn empty(ranks: u32, blocks: u32, lot: &mut Lot) -> Program {
         ranks: (0..ranks).map(rank).collect(),
         ranks_per_node: ranks,
         ranks_per_domain: ranks,
+        machine: None,
         origins: Origins { rows: rows.into(), ..Origins::default() },
         joins,
         flush_waits: true,
