@@ -16,6 +16,8 @@ pub enum PromiseError {
     NoPromise,
     /// There are more than so many contributions.
     TooMany(usize),
+    /// A value has a contribution more than once, so that it is no plain sum.
+    Repeated(Contribution),
     /// A chunk of an input is a value of its own and a part of a sum, or a part of sums whose other parts are different
     /// chunks of one rank: what is known of such values does not tell how much of them has to move.
     SharedContribution(Contribution),
@@ -37,6 +39,10 @@ impl fmt::Display for PromiseError {
             PromiseError::TooMany(most) => {
                 write!(f, "its promises have more than {most} contributions")
             }
+            PromiseError::Repeated(Contribution { rank, chunk }) => write!(
+                f,
+                "one of its values has `{rank}.input[{chunk}]` more than once, and there are no bounds for such values"
+            ),
             PromiseError::SharedContribution(Contribution { rank, chunk }) => write!(
                 f,
                 "`{rank}.input[{chunk}]` is a part of several values that differ in their other parts, \
@@ -82,7 +88,10 @@ pub fn collect_demands(ranks: &[ir::Rank]) -> Result<Collective, PromiseError> {
             left =
                 left.checked_sub(value.len()).ok_or(PromiseError::TooMany(MOST_CONTRIBUTIONS))?;
             value.sort_unstable();
-            value.dedup();
+            let mut pairs = value.iter().zip(value.iter().skip(1));
+            if let Some((repeated, _)) = pairs.find(|(one, next)| one == next) {
+                return Err(PromiseError::Repeated(*repeated));
+            }
             receivers_of.entry(value).or_default().insert(Vertex(rank));
         }
     }
@@ -100,6 +109,16 @@ pub fn collect_demands(ranks: &[ir::Rank]) -> Result<Collective, PromiseError> {
     // Each value has an origin and the count 1, so that nothing else can be wrong.
     let list = DemandList::new(demands).map_err(|_| PromiseError::TooMany(MOST_CONTRIBUTIONS))?;
     Ok(Collective::Demands(list))
+}
+
+/// Whether values have contributions in common. How many of them have to move is counted as sums are added: with `min` and
+/// `max`, one may follow from others.
+#[must_use]
+pub fn has_common_contributions(collective: &Collective) -> bool {
+    match collective {
+        Collective::Known(_) => false,
+        Collective::Demands(list) => list.as_slice().iter().any(|demand| demand.summands.is_some()),
+    }
 }
 
 /// Which values have contributions in common, and so are in one group.
@@ -219,5 +238,7 @@ mod tests {
         let shared = PromiseError::SharedContribution(Contribution { rank: 1, chunk: 1 });
         assert_eq!(collect_demands(&ranks), Err(shared));
         assert_eq!(collect_demands(&[rank(&[])]), Err(PromiseError::NoPromise));
+        let repeated = PromiseError::Repeated(Contribution { rank: 1, chunk: 0 });
+        assert_eq!(collect_demands(&[rank(&[&[(0, 0), (1, 0), (1, 0)]])]), Err(repeated));
     }
 }

@@ -20,6 +20,7 @@ use synth::bound::collective::{BoundRequest, CollectiveBounds, bound_collective}
 use synth::bound::{BoundError, ProgramBudget};
 use synth::collective::Collective;
 use synth::graph::Vertex;
+use synth::proof::MAX_PROOF_BYTES;
 use synth::proof::write::write_bounds_proof;
 
 /// What the command names.
@@ -63,7 +64,14 @@ pub(crate) fn run(bound: &Bound, reporter: &mut Reporter) -> Result<Status, Fail
 fn prove(bound: &Bound, bounds: &CollectiveBounds, reporter: &Reporter) -> Result<(), Failure> {
     let Some(path) = &bound.prove else { return Ok(()) };
     output::refuse_losses([path.as_path()], &reporter.sources)?;
-    output::write_text(path, &write_bounds_proof(bounds))
+    let proof = write_bounds_proof(bounds);
+    if proof.len() > MAX_PROOF_BYTES {
+        return Err(Failure::Usage(format!(
+            "the proof would have {} bytes, and `cclc proof` reads at most {MAX_PROOF_BYTES}",
+            proof.len()
+        )));
+    }
+    output::write_text(path, &proof)
 }
 
 /// The collective that is asked about.
@@ -168,6 +176,10 @@ fn report_error(
         return Diagnostic::new(Code::E1106, machine.declared, message)
             .help("add a link, or name the ranks that are used: `--on 0,1,2`");
     }
-    let message = format!("`{name}` has no bounds on `{}`: {error}", machine.name);
+    let moves_nothing = *error == BoundError::SingleRank && machine.graph.count_ranks() > 1;
+    let message = match moves_nothing {
+        true => format!("`{name}` has no bounds: nothing has to move between ranks"),
+        false => format!("`{name}` has no bounds on `{}`: {error}", machine.name),
+    };
     Diagnostic::new(Code::E1106, reference.span, message)
 }

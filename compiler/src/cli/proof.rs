@@ -8,6 +8,7 @@ use compiler::source::Span;
 use synth::graph::RateUnit;
 use synth::proof::read::check_proof;
 use synth::proof::{ProvedClaim, ProvedQuantity};
+use synth::rational::Rational;
 
 /// The most bytes of a proof file.
 const MOST_BYTES: u64 = 1 << 28;
@@ -28,13 +29,16 @@ pub(crate) fn run(proof: &Proof, reporter: &mut Reporter) -> Result<Status, Fail
     match check_proof(&text) {
         Ok(checked) => {
             let ranks = checked.topology.count_ranks();
+            let links = checked.topology.edges().len();
             let unit = match checked.topology.unit() {
                 RateUnit::BytesPerSecond => "seconds per byte",
                 RateUnit::ChunksPerRound => "rounds per chunk",
             };
             let lines: String =
                 checked.claims.iter().map(|claim| describe_claim(claim, unit)).collect();
-            output::show(&format!("proved for a machine of {ranks} ranks:\n{lines}"))?;
+            output::show(&format!(
+                "proved for the machine of the file, with {ranks} ranks and {links} links:\n{lines}"
+            ))?;
         }
         Err(error) => {
             let name = files::name(&proof.file);
@@ -53,6 +57,9 @@ pub(crate) fn run(proof: &Proof, reporter: &mut Reporter) -> Result<Status, Fail
 fn describe_claim(claim: &ProvedClaim, unit: &str) -> String {
     let ProvedClaim { collective, quantity, value } = claim;
     match quantity {
+        ProvedQuantity::Steps if *value == Rational::ONE => {
+            format!("  {collective}: at least 1 step\n")
+        }
         ProvedQuantity::Steps => format!("  {collective}: at least {value} steps\n"),
         ProvedQuantity::TimePerChunk => format!("  {collective}: at least {value} {unit}\n"),
         ProvedQuantity::TimePerChunkInSteps(steps) => {

@@ -5,13 +5,16 @@
 //! memory channels take the path with the fewest links, port channels too, packets count twice, and what a switch
 //! multicasts or reduces crosses each port once.
 
-use crate::demand::collect_demands;
+use crate::demand::{collect_demands, has_common_contributions};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{ChannelId, ChannelKind, Link, Operand, Program, Rank, RankId, Transfer, Where};
+use crate::ir::{
+    ChannelId, ChannelKind, Link, Operand, Program, Rank, RankId, ReduceOp, Transfer, Where,
+};
 use crate::machine::listing::write_rate;
 use crate::machine::{EdgeEnds, Machine, Path};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use synth::bound::collective::{BoundRequest, CollectiveBounds, bound_collective};
+use synth::bound::collective::{BoundRequest, BoundScope, CollectiveBounds, bound_collective};
 use synth::graph::{RateUnit, SwitchAbilities, Vertex};
 use synth::rational::{ArithmeticError, Rational};
 use synth::sketch::Sketch;
@@ -33,6 +36,9 @@ pub fn analyze(program: &Program) -> Option<Diagnostic> {
     let least = collect_demands(&program.ranks.iter().cloned().collect::<Vec<Rank>>())
         .map_err(|error| error.to_string())
         .and_then(|collective| {
+            if program.collective.op != ReduceOp::Sum && has_common_contributions(&collective) {
+                return Err("its values have parts in common, and are no sums".to_owned());
+            }
             bound_collective(&machine.graph, &collective, &Sketch::default(), &request)
                 .map_err(|error| error.to_string())
         });
@@ -68,9 +74,13 @@ impl Busiest {
 
     fn describe(&self, machine: &Machine) -> String {
         format!(
-            "{} carries {} chunks at {}",
+            "{} carries {} at {}",
             self.name(machine),
-            self.chunks,
+            if self.chunks == Rational::ONE {
+                "1 chunk".to_owned()
+            } else {
+                format!("{} chunks", self.chunks)
+            },
             write_rate(self.rate, machine.graph.unit())
         )
     }
@@ -90,15 +100,22 @@ fn compare(
     let (takes, needs) = (rounds(busiest.time)?, rounds(least)?);
     let busy = busiest.describe(machine);
     let times = factor.numerator() as f64 / factor.denominator() as f64;
-    Ok(match factor <= Rational::ONE {
-        true => {
-            format!("on `{}` this takes {takes} rounds, which is the least: {busy}", machine.name)
+    let takes =
+        if takes == Rational::ONE { "1 round".to_owned() } else { format!("{takes} rounds") };
+    let compared = match factor.cmp(&Rational::ONE) {
+        Ordering::Equal => "which is the least".to_owned(),
+        Ordering::Greater => format!("{times:.2} times the least ({needs})"),
+        // That bound is of algorithms that sum each part up at one rank.
+        Ordering::Less if bounds.bandwidth.scope == BoundScope::RootedSums => {
+            format!("less than the {needs} that algorithms need which sum each part up at one rank")
         }
-        false => format!(
-            "on `{}` this takes {takes} rounds, {times:.2} times the least ({needs}): {busy}",
-            machine.name
-        ),
-    })
+        Ordering::Less => {
+            format!(
+                "less than the least ({needs}), so that one of the two is wrong: please report it"
+            )
+        }
+    };
+    Ok(format!("on `{}` this takes {takes}, {compared}: {busy}", machine.name))
 }
 
 /// The chunks that each edge carries.

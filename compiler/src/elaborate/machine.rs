@@ -202,7 +202,7 @@ impl<'a> Eval<'_, 'a> {
             match item {
                 TopologyItem::Statement(statement) => self.draft_statement(statement)?,
                 TopologyItem::Count(count) => {
-                    let number = self.rank_count(&count.count)?;
+                    let number = self.rank_count(&count.count, count.word)?;
                     match count.word {
                         CountWord::Ranks => draft.ranks = Some(number),
                         CountWord::RanksPerNode => draft.ranks_per_node = Some(number),
@@ -234,11 +234,11 @@ impl<'a> Eval<'_, 'a> {
         Ok(())
     }
 
-    fn rank_count(&mut self, expr: &'a Expr) -> Evaluated<i64> {
+    fn rank_count(&mut self, expr: &'a Expr, word: CountWord) -> Evaluated<i64> {
         let count = self.int(expr)?;
         match (1..=MAX_VERTICES as i64).contains(&count) {
             true => Ok(count),
-            false => Err(self.fail(expr, bad_count(expr.span, count))),
+            false => Err(self.fail(expr, bad_count(expr.span, count, word))),
         }
     }
 
@@ -484,6 +484,10 @@ impl<'a> Eval<'_, 'a> {
                 let report = wrong_graph(&error, &rows, draft.topology.span);
                 return Err(self.fail_at(String::new(), report));
             }
+        };
+        let name = match own == all {
+            true => name,
+            false => format!("{name} with {own} of its {all} ranks"),
         };
         let width = draft.ranks_per_node.and_then(|width| u32::try_from(width).ok());
         let nodes = width.map(|width| kept.iter().map(|rank| rank / width).collect());

@@ -127,6 +127,29 @@ collective scan(ranks: int) {
     ensures { output[0] == reduce(r in 0..=rank: r.input[0]) }
 }
 
+/// The third value is the sum of the other two, in which rank 1 counts twice.
+collective repeated(ranks: int) {
+    input[1];
+    output[3];
+    ensures for c in 0..1 if rank == 3 { output[c] == reduce(r in [0, 1]: r.input[0]) }
+    ensures for c in 1..2 if rank == 3 { output[c] == reduce(r in [1, 2]: r.input[0]) }
+    ensures for c in 2..3 if rank == 3 { output[c] == reduce(r in [0, 1, 1, 2]: r.input[0]) }
+}
+
+/// Sums with a common part.
+collective overlapping(ranks: int) {
+    input[1];
+    output[2];
+    ensures for c in 0..2 if rank == 3 { output[c] == reduce(r in c ..+ 2: r.input[0]) }
+}
+
+/// What each rank has already.
+collective own(ranks: int) {
+    input[1];
+    output[1];
+    ensures { output[0] == rank.input[0] }
+}
+
 collective nothing(ranks: int) {
     input[1];
     output[1];
@@ -154,6 +177,12 @@ fn collectives_and_machines_of_a_file_have_bounds() {
     assert_eq!((&found["steps"], &found["rounds_per_chunk"]), (&3.into(), &"1".into()));
     let found = bound(&folder, "broadcast --topology own.ccl::one_way");
     assert_eq!((&found["steps"], &found["rounds_per_chunk"]), (&2.into(), &"1".into()));
+    let run = ends(folder.cclc("bound own.ccl::repeated --topology line(ranks=4)"), 2);
+    says(&run.stderr, &["more than once"]);
+    let run = ends(folder.cclc("bound own.ccl::overlapping --topology line(ranks=4)"), 0);
+    says(&run.stdout, &["with `min` and `max`, one may follow from others"]);
+    let run = ends(folder.cclc("bound own.ccl::own --topology line(ranks=4)"), 1);
+    says(&run.stderr, &["nothing has to move between ranks"]);
     let run = ends(folder.cclc("bound own.ccl::nothing --topology dgx1"), 2);
     says(&run.stderr, &["`nothing` has no bounds: it promises nothing of any output"]);
 }
@@ -162,7 +191,7 @@ fn collectives_and_machines_of_a_file_have_bounds() {
 fn what_is_impossible_is_said_with_its_place() {
     let folder = Folder::with("own.ccl", OWN);
     let run = ends(folder.cclc("bound allgather --topology own.ccl::one_way"), 1);
-    says(&run.stderr, &["E1106", "no path leads from rank 1 to rank 0", "own.ccl:22:10"]);
+    says(&run.stderr, &["E1106", "no path leads from rank 1 to rank 0", "own.ccl:45:10"]);
     let run = ends(folder.cclc("bound allgather --topology own.ccl::alone"), 1);
     says(&run.stderr, &["E1106", "one rank only"]);
     let lines = [
@@ -232,7 +261,7 @@ fn proofs_are_checked_again() {
             0,
         );
         let run = ends(folder.cclc("proof p.proof"), 0);
-        says(&run.stdout, &["proved for a machine of 8 ranks", "steps"]);
+        says(&run.stdout, &["with 8 ranks and 32 links", "steps"]);
         let proof = folder.read("p.proof");
         let changed = proof.replace(" 50000000000 ", " 75000000000 ");
         assert_ne!(changed, proof);

@@ -1,6 +1,7 @@
 //! Bounds as text and as JSON.
 
 use compiler::bytes;
+use compiler::demand::has_common_contributions;
 use compiler::machine::Machine;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -154,6 +155,7 @@ impl Answer<'_> {
     fn describe_chunk(&self) -> String {
         let of_kind = self.describe_chunk_of_kind();
         match self.bounds.factor {
+            _ if self.kind().is_none() => of_kind.to_owned(),
             1 => of_kind.to_owned(),
             factor => {
                 format!("one of the {factor} that are {of_kind}; the numbers are for all of them")
@@ -275,13 +277,22 @@ impl Answer<'_> {
             let [composed, shard] =
                 [comparison.composed, comparison.composed_per_shard].map(|value| self.round(value));
             let ranks = self.machine.graph.count_ranks();
-            notes.push(format!(
-                "a ReduceScatter and an AllGather take {composed} rounds for the whole buffer, {shard} for each of its {ranks} shards"
-            ));
+            // Constraints on hops are not in what the halves take.
+            if comparison.composed >= bounds.bandwidth.value {
+                notes.push(format!(
+                    "a ReduceScatter and an AllGather take {composed} rounds for the whole buffer, {shard} for each of its {ranks} shards"
+                ));
+            }
             if let Some(without) = comparison.without_abilities {
                 let without = self.round(without);
                 notes.push(format!("without multicast and reduction in switches: {without}"));
             }
+        }
+        if has_common_contributions(&bounds.collective) {
+            notes.push(
+                "values with parts in common are counted as sums: with `min` and `max`, one may follow from others"
+                    .to_owned(),
+            );
         }
         if let Some(count) = bounds.tree_count {
             let trees = if count == 1 {

@@ -3,6 +3,7 @@
 use super::{Draft, DraftEdge};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::machine::Machine;
+use crate::resolve::program::CountWord;
 use crate::source::Span;
 use std::collections::BTreeMap;
 use synth::graph::{self, MAX_EDGES, MAX_VERTICES, RateUnit, TopologyError};
@@ -82,8 +83,9 @@ fn find_differing(groups: &[u32], others: &[u32]) -> Option<Differing> {
     None
 }
 
-pub(super) fn bad_count(span: Span, count: i64) -> Diagnostic {
-    let message = format!("a topology has 1 to {MAX_VERTICES} ranks, not {count}");
+pub(super) fn bad_count(span: Span, count: i64, word: CountWord) -> Diagnostic {
+    let what = if word == CountWord::Ranks { "a topology" } else { "a node" };
+    let message = format!("{what} has 1 to {MAX_VERTICES} ranks, not {count}");
     Diagnostic::new(Code::E1104, span, message)
 }
 
