@@ -14,8 +14,11 @@ use fastrand::Rng;
 use files::{all_ccl_files, manifest};
 use std::fs;
 
-const TEXTS: &[&str] =
-    &[include_str!("texts/every_production.ccl"), include_str!("texts/tree.ccl")];
+const TEXTS: &[&str] = &[
+    include_str!("texts/every_production.ccl"),
+    include_str!("texts/topologies.ccl"),
+    include_str!("texts/tree.ccl"),
+];
 
 /// The declarations of a text.
 fn tree(text: &str) -> Vec<String> {

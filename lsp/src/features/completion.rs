@@ -505,7 +505,9 @@ fn expression(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem>
     }
     found.extend(wanted.sorted(scope.functions().collect(), result));
     // Only a promise as a whole can be `begun(..)` or `same(..)`.
-    let functions = kind_words(grammar::Kind::Function, &["begun", "same"]).into_iter();
+    let others: &[&str] =
+        if in_topology { &["begun", "same", "rank_at"] } else { &["begun", "same"] };
+    let functions = kind_words(grammar::Kind::Function, others).into_iter();
     let functions =
         functions.map(|item| CompletionItem { kind: Some(CompletionItemKind::FUNCTION), ..item });
     found.extend(wanted.sorted(functions.collect(), builtin_result));

@@ -16,7 +16,7 @@ use crate::syntax::ast::{
     Channel, ChannelEnd, Dimension, Implements, ProgramItemKind, Scratch, Semaphore,
 };
 use crate::syntax::fault::{Fault, Reach};
-use crate::syntax::lookahead::MAX_LOOK;
+use crate::syntax::lookahead::{MAX_LOOK, begins_surely};
 use crate::syntax::token::{Kind, Token};
 use chumsky::prelude::{EmptyErr, Parser, choice, custom};
 
@@ -57,6 +57,13 @@ pub(super) fn opens_body(tokens: &[Token<'_>]) -> bool {
             Kind::RightParen => depth -= 1,
             Kind::LeftBrace if depth == 0 => return true,
             Kind::Semicolon | Kind::RightBrace if depth == 0 => return false,
+            // The `;` is missing, and the brace is that of the next declaration.
+            _ if depth == 0
+                && token.first
+                && begins_surely(tokens.get(i..).unwrap_or_default()) =>
+            {
+                return false;
+            }
             _ => {}
         }
     }

@@ -10,6 +10,7 @@ use super::item::{braced, misplaced, parameter, with_prefix};
 use super::name::required_name;
 use super::prose::prose;
 use super::recover::{expect, hole, semicolon};
+use super::skip::skip_one;
 use super::statement::{r#let, require, statement};
 use super::{Extra, Input, Reader, Rule, head, kind_at, look, mark, note, pick, rest, span};
 use crate::diagnostic::{Code, Diagnostic, Edit};
@@ -193,7 +194,7 @@ fn switch<'t>(values: &Values<'t>) -> Rule<'t, Option<Switch>> {
         known.clone(),
         prose().map(|()| None),
         misspelt_head(&[Kind::Ports], known),
-        unknown("ports or a property of the switch", values.required("a value")).map(|()| None),
+        unknown("ports or a property of the switch", skipped_body()).map(|()| None),
     ));
     head(Kind::Switch)
         .ignore_then(required_name("a name for the switch"))
@@ -277,6 +278,15 @@ fn stray<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Topol
             None
         })
         .boxed()
+}
+
+/// A body where none belongs, without what is in it.
+fn skipped_body<'t>() -> Rule<'t, ()> {
+    custom(|input: &mut Reader<'t, '_>| {
+        skip_one(input);
+        Ok(())
+    })
+    .boxed()
 }
 
 /// What belongs in the topology around a switch.

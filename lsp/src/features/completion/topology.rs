@@ -12,6 +12,10 @@ pub(super) fn complete_statement(
     statement: &[Token<'_>],
 ) -> Option<Vec<CompletionItem>> {
     let first = statement.first()?.kind;
+    let counts = |word: &Token<'_>| matches!(word.text, "ranks" | "ranks_per_node");
+    if scope.level() == Level::Topology && matches!(statement, [word] if counts(word)) {
+        return Some(expression(scope, &[]));
+    }
     match (first, scope.level()) {
         (Kind::Topology, Level::Program) => Some(complete_machine(scope, statement)),
         (Kind::Link, Level::Topology) | (Kind::Ports, Level::Switch) => {
