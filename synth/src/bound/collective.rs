@@ -147,9 +147,7 @@ pub fn bound_collective(
         gaps.push(SketchGap::HopsWithinSteps);
     }
     let allreduce = match collective {
-        Collective::Known(CollectiveKind::AllReduce) => {
-            Some(allreduce::compare_halves(machine, &bandwidth)?)
-        }
+        Collective::Known(CollectiveKind::AllReduce) => Some(allreduce::compare_halves(machine)?),
         Collective::Known(_) | Collective::Demands(_) => None,
     };
     let tree_count = match (&collective, &bandwidth.witness) {

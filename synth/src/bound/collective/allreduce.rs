@@ -1,7 +1,7 @@
 //! What an AllReduce needs directly, and by its halves.
 
 use super::bandwidth::{from_cut, from_roots};
-use super::{BandwidthBound, BandwidthWitness, Machine};
+use super::{BandwidthBound, Machine};
 use crate::bound::allreduce::bound_allreduce_under;
 use crate::bound::cut::bound_allgather_under;
 use crate::bound::rooted::{bound_broadcast, bound_reduce};
@@ -52,10 +52,7 @@ fn bound_by_cuts(topology: &Topology) -> Result<CutBound, BoundError> {
 }
 
 /// What the halves of an AllReduce need.
-pub(super) fn compare_halves(
-    machine: Machine<'_>,
-    direct: &BandwidthBound,
-) -> Result<AllReduceComparison, BoundError> {
+pub(super) fn compare_halves(machine: Machine<'_>) -> Result<AllReduceComparison, BoundError> {
     let Machine { topology, symmetry, budget } = machine;
     let gathered = bound_allgather_under(topology, symmetry)?.value;
     // The orbits of the vertices are the same on the reversed topology.
@@ -65,8 +62,7 @@ pub(super) fn compare_halves(
     let composed = composed_per_shard.checked_div(ranks)?;
     let plain = SwitchAbilities::default();
     let is_plain = topology.switches().iter().all(|abilities| *abilities == plain);
-    let is_direct = matches!(direct.witness, BandwidthWitness::AllReduce(_));
-    let without_abilities = if is_plain || !is_direct {
+    let without_abilities = if is_plain {
         None
     } else {
         let switches = vec![plain; topology.switches().len()];
@@ -75,7 +71,11 @@ pub(super) fn compare_halves(
         let Ok(plain) = Topology::new(topology.count_ranks(), switches, edges) else {
             return Err(BoundError::TooLarge);
         };
-        Some(bound_allreduce_under(&plain, symmetry, budget)?.value)
+        match bound_allreduce_under(&plain, symmetry, budget) {
+            Ok(bound) => Some(bound.value),
+            Err(BoundError::TooLarge) => None,
+            Err(error) => return Err(error),
+        }
     };
     Ok(AllReduceComparison { composed, composed_per_shard, without_abilities })
 }
