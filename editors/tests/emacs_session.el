@@ -63,6 +63,16 @@
   (font-lock-ensure)
   (put-cursor "put output")
   (note 'face (format "%s" (get-text-property (point) 'face)))
+  (note 'topology
+        (with-temp-buffer
+          (insert "topology t(r: rate) { link 0 -> 1, bandwidth = 1.5GBps, abilities = [port]; }")
+          (ccl-mode)
+          (font-lock-ensure)
+          (mapcar (lambda (word)
+                    (goto-char (point-min))
+                    (search-forward word)
+                    (format "%s" (get-text-property (match-beginning 0) 'face)))
+                  '("link" "rate" "bandwidth" "1.5GBps" "port"))))
   (note 'race (wait-for "a race" #'reports))
   (put-cursor "output[rank] -> p")
   (delete-char (length "output[rank]"))

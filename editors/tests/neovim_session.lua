@@ -51,6 +51,15 @@ local function session()
   local name = vim.fn.synIDattr(vim.fn.synID(vim.fn.line('.'), vim.fn.col('.'), 1), 'name')
   seen.syntax = name
 
+  vim.cmd('new | setlocal buftype=nofile syntax=ccl')
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'topology t(r: rate) { link 0 -> 1, bandwidth = 1.5GBps, abilities = [port]; }' })
+  seen.topology = {}
+  for _, word in ipairs({ 'link', 'rate', 'bandwidth', '1\\.5GBps', 'port' }) do
+    cursor(word)
+    table.insert(seen.topology, vim.fn.synIDattr(vim.fn.synID(vim.fn.line('.'), vim.fn.col('.'), 1), 'name'))
+  end
+  vim.cmd('bwipeout!')
+
   -- Typed letter by letter, and taken back.
   cursor('output\\[rank\\] -> p')
   type_keys('cwinput<Esc>f[ci[0<Esc>')

@@ -34,6 +34,8 @@ def seen(tmp_path_factory):
 def test_files_are_known(seen):
     assert seen["mode"] == "ccl-mode"
     assert seen["face"] == "font-lock-builtin-face"
+    faces = ["keyword", "type", "builtin", "constant", "constant"]
+    assert seen["topology"] == [f"font-lock-{face}-face" for face in faces]
 
 
 def test_a_race_is_seen_on_both_lines_and_typing_followed(seen):

@@ -39,6 +39,7 @@ def test_files_are_known(seen):
     assert seen["filetype"] == "ccl"
     assert seen["commentstring"] == "// %s"
     assert seen["syntax"] == "cclVerb"
+    assert seen["topology"] == ["cclDeclaration", "cclType", "cclClause", "cclNumber", "cclAbility"]
 
 
 def test_a_race_is_seen_on_both_lines(seen):
