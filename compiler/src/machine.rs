@@ -256,6 +256,18 @@ impl Machine {
         (0..self.graph.count_ranks()).map(|rank| find_root(&domains, rank)).collect()
     }
 
+    /// How many ranks are in each of the groups of [`Machine::find_domains`], if these are alike and ranks that follow each
+    /// other are together.
+    #[must_use]
+    pub fn find_domain_width(&self) -> Option<u32> {
+        let domains = self.find_domains();
+        let width = domains.iter().take_while(|domain| **domain == 0).count() as u32;
+        let is_regular = (0..)
+            .zip(&domains)
+            .all(|(rank, domain): (u32, &u32)| width > 0 && *domain == rank / width * width);
+        is_regular.then_some(width)
+    }
+
     fn has_memory_edge(&self, from: Vertex, to: Vertex) -> bool {
         let edges = self.edges_from(from);
         let begin = edges.partition_point(|edge| edge.to < to);

@@ -55,6 +55,15 @@ pub(super) fn start<'a>(
     eval.shared.forget_results();
     eval.check_ranks().ok()?;
     let machine = eval.find_machine(settings, ranks_per_domain).ok()?;
+    // A machine says how far memory reaches, unless the program does.
+    let implied = machine.as_ref().filter(|_| program.ranks_per_domain.is_none());
+    let implied = implied.and_then(|machine| machine.find_domain_width());
+    let is_whole = |width: &u32| {
+        let (width, node) = (i64::from(*width), ranks_per_node);
+        width % node == 0 || node % width == 0
+    };
+    let implied = implied.filter(is_whole);
+    let ranks_per_domain = implied.unwrap_or(ranks_per_domain);
     let name = plan_name(program, &changed);
     let options = eval.options(program.options.iter().chain(&settings.options), name);
     let collective = program.collective.as_ref()?;
