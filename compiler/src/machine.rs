@@ -120,12 +120,11 @@ impl Machine {
     /// What a vertex is called in reports: `rank 3`, `nvlink[0]`.
     #[must_use]
     pub fn name_vertex(&self, vertex: Vertex) -> String {
-        match self.graph.is_rank(vertex) {
-            true => format!("rank {vertex}"),
-            false => {
-                let index = vertex.0 as usize - self.graph.count_ranks() as usize;
-                self.switches.get(index).cloned().unwrap_or_default()
-            }
+        if self.graph.is_rank(vertex) {
+            format!("rank {vertex}")
+        } else {
+            let index = vertex.0 as usize - self.graph.count_ranks() as usize;
+            self.switches.get(index).cloned().unwrap_or_default()
         }
     }
 

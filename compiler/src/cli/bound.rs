@@ -53,10 +53,7 @@ pub(crate) fn run(bound: &Bound, reporter: &mut Reporter) -> Result<Status, Fail
     };
     prove(bound, &bounds, reporter)?;
     let answer = Answer { name: &asked.name, machine: &machine, bounds: &bounds };
-    let text = match bound.json {
-        true => answer.write_json(),
-        false => answer.write_text(),
-    };
+    let text = if bound.json { answer.write_json() } else { answer.write_text() };
     output::show(&text)?;
     Ok(reporter.finish())
 }
@@ -177,9 +174,10 @@ fn report_error(
             .help("add a link, or name the ranks that are used: `--on 0,1,2`");
     }
     let moves_nothing = *error == BoundError::SingleRank && machine.graph.count_ranks() > 1;
-    let message = match moves_nothing {
-        true => format!("`{name}` has no bounds: nothing has to move between ranks"),
-        false => format!("`{name}` has no bounds on `{}`: {error}", machine.name),
+    let message = if moves_nothing {
+        format!("`{name}` has no bounds: nothing has to move between ranks")
+    } else {
+        format!("`{name}` has no bounds on `{}`: {error}", machine.name)
     };
     Diagnostic::new(Code::E1106, reference.span, message)
 }

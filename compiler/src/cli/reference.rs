@@ -217,9 +217,10 @@ fn split(text: &str) -> (Option<PathBuf>, &str) {
         return (Some(PathBuf::from(format!("{file}.ccl"))), call);
     }
     let path = Path::new(text);
-    match files::ends_in(path, "ccl") || (path.extension().is_some() && path.is_file()) {
-        true => (Some(path.to_owned()), ""),
-        false => (None, text),
+    if files::ends_in(path, "ccl") || (path.extension().is_some() && path.is_file()) {
+        (Some(path.to_owned()), "")
+    } else {
+        (None, text)
     }
 }
 

@@ -194,11 +194,13 @@ impl Loads<'_> {
     ) -> Result<(), ArithmeticError> {
         let is_port = transfer.via == Some(ChannelKind::Port);
         let machine = self.machine;
-        let path =
-            self.paths.entry((EdgeEnds { from, to }, is_port)).or_insert_with(|| match is_port {
-                true => machine.find_port_path(from, to),
-                false => machine.find_memory_path(from, to),
-            });
+        let path = self.paths.entry((EdgeEnds { from, to }, is_port)).or_insert_with(|| {
+            if is_port {
+                machine.find_port_path(from, to)
+            } else {
+                machine.find_memory_path(from, to)
+            }
+        });
         let vertices = path.as_ref().map(|path| path.vertices.clone()).unwrap_or_default();
         for pair in vertices.windows(2) {
             if let &[from, to] = pair {

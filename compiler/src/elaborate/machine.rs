@@ -236,9 +236,10 @@ impl<'a> Eval<'_, 'a> {
 
     fn rank_count(&mut self, expr: &'a Expr, word: CountWord) -> Evaluated<i64> {
         let count = self.int(expr)?;
-        match (1..=MAX_VERTICES as i64).contains(&count) {
-            true => Ok(count),
-            false => Err(self.fail(expr, bad_count(expr.span, count, word))),
+        if (1..=MAX_VERTICES as i64).contains(&count) {
+            Ok(count)
+        } else {
+            Err(self.fail(expr, bad_count(expr.span, count, word)))
         }
     }
 
@@ -340,9 +341,10 @@ impl<'a> Eval<'_, 'a> {
         match vertex {
             Vertex::Rank(expr) => {
                 let rank = self.int(expr)?;
-                match (0..draft.ranks() as i64).contains(&rank) {
-                    true => Ok(graph::Vertex(rank as u32)),
-                    false => Err(self.fail(expr, no_such_rank(expr.span, rank, draft))),
+                if (0..draft.ranks() as i64).contains(&rank) {
+                    Ok(graph::Vertex(rank as u32))
+                } else {
+                    Err(self.fail(expr, no_such_rank(expr.span, rank, draft)))
                 }
             }
             Vertex::Switch(id, indices, span) => {
@@ -428,9 +430,10 @@ impl<'a> Eval<'_, 'a> {
             let backward = back && row.edge.from == to && row.edge.to == from;
             !forward && !backward
         });
-        match draft.edges.len() < before {
-            true => Ok(()),
-            false => Err(self.fail_at(String::new(), no_such_link(ends.span, draft))),
+        if draft.edges.len() < before {
+            Ok(())
+        } else {
+            Err(self.fail_at(String::new(), no_such_link(ends.span, draft)))
         }
     }
 
@@ -449,12 +452,11 @@ impl<'a> Eval<'_, 'a> {
             }
             kept.push(rank as u32);
         }
-        match kept.is_empty() {
-            true => {
-                let message = "a program runs on at least one rank of the topology";
-                Err(self.fail(on, Diagnostic::new(Code::E1111, on.span, message)))
-            }
-            false => Ok(kept),
+        if kept.is_empty() {
+            let message = "a program runs on at least one rank of the topology";
+            Err(self.fail(on, Diagnostic::new(Code::E1111, on.span, message)))
+        } else {
+            Ok(kept)
         }
     }
 
@@ -485,10 +487,7 @@ impl<'a> Eval<'_, 'a> {
                 return Err(self.fail_at(String::new(), report));
             }
         };
-        let name = match own == all {
-            true => name,
-            false => format!("{name} with {own} of its {all} ranks"),
-        };
+        let name = if own == all { name } else { format!("{name} with {own} of its {all} ranks") };
         let width = draft.ranks_per_node.and_then(|width| u32::try_from(width).ok());
         let nodes = width.map(|width| kept.iter().map(|rank| rank / width).collect());
         Ok(Machine::new(MachineParts {

@@ -192,16 +192,15 @@ fn place_node(
     let count = node.ranks.len() as f64;
     for (index, rank) in node.ranks.iter().enumerate() {
         let at = index as f64;
-        let place = match node.in_circle {
-            true => {
-                let (sine, cosine) = (TAU * at / count - TAU / 4.0).sin_cos();
-                let radius = node.radius() - RADIUS;
-                Point {
-                    x: middle.x + radius * cosine,
-                    y: middle.y + node.radius() * (1.0 + sine) - RADIUS * sine,
-                }
+        let place = if node.in_circle {
+            let (sine, cosine) = (TAU * at / count - TAU / 4.0).sin_cos();
+            let radius = node.radius() - RADIUS;
+            Point {
+                x: middle.x + radius * cosine,
+                y: middle.y + node.radius() * (1.0 + sine) - RADIUS * sine,
             }
-            false => Point { x: middle.x + (at - (count - 1.0) / 2.0) * STEP, y: middle.y },
+        } else {
+            Point { x: middle.x + (at - (count - 1.0) / 2.0) * STEP, y: middle.y }
         };
         places.insert(*rank, place);
     }
@@ -251,23 +250,20 @@ fn width_of(rate: Rational, most: Rational) -> f64 {
 fn draw_vertices(machine: &Machine, places: &BTreeMap<Vertex, Point>, body: &mut String) {
     for (vertex, Point { x, y }) in places {
         let name = machine.name_vertex(*vertex);
-        let text = match machine.graph.is_rank(*vertex) {
-            true => {
-                _ = writeln!(
-                    body,
-                    "<circle class=\"rank\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\"/>"
-                );
-                vertex.to_string()
-            }
-            false => {
-                let width = name.len() as f64 * 6.7 + 12.0;
-                let (left, top) = (x - width / 2.0, y - SWITCH / 2.0);
-                _ = writeln!(
-                    body,
-                    "<rect class=\"switch\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{SWITCH}\" rx=\"3\"/>"
-                );
-                escape(&name)
-            }
+        let text = if machine.graph.is_rank(*vertex) {
+            _ = writeln!(
+                body,
+                "<circle class=\"rank\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\"/>"
+            );
+            vertex.to_string()
+        } else {
+            let width = name.len() as f64 * 6.7 + 12.0;
+            let (left, top) = (x - width / 2.0, y - SWITCH / 2.0);
+            _ = writeln!(
+                body,
+                "<rect class=\"switch\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{SWITCH}\" rx=\"3\"/>"
+            );
+            escape(&name)
         };
         _ = writeln!(body, "<text x=\"{x:.1}\" y=\"{:.1}\">{text}</text>", y + 4.0);
     }

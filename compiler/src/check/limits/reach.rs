@@ -46,10 +46,7 @@ pub(super) fn program(findings: &mut Findings<'_>, mapping: Mapping) {
             let leaving = Leaving { program, channel, from, to };
             findings.add((Code::W0801, "channel", group), site, 0, || {
                 let report = leaving.report(mapping);
-                match program.machine.is_some() {
-                    true => report,
-                    false => report.help(leaving.way_out(terms)),
-                }
+                if program.machine.is_some() { report } else { report.help(leaving.way_out(terms)) }
             });
         }
     }

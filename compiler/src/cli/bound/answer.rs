@@ -133,9 +133,10 @@ impl Answer<'_> {
     fn round(&self, value: Rational) -> Rational {
         let factor = Rational::from_integer(self.bounds.factor);
         let value = value.checked_mul(factor).unwrap_or(value);
-        match self.has_rates() {
-            true => value.checked_mul(self.machine.graph.quantum()).unwrap_or(value),
-            false => value,
+        if self.has_rates() {
+            value.checked_mul(self.machine.graph.quantum()).unwrap_or(value)
+        } else {
+            value
         }
     }
 
@@ -146,9 +147,10 @@ impl Answer<'_> {
     }
 
     fn describe_round(&self) -> String {
-        match self.has_rates() {
-            true => format!("a round is the time in which one passes {}", self.quantum_text()),
-            false => "a link of bandwidth 1 carries one in a round".to_owned(),
+        if self.has_rates() {
+            format!("a round is the time in which one passes {}", self.quantum_text())
+        } else {
+            "a link of bandwidth 1 carries one in a round".to_owned()
         }
     }
 
@@ -225,9 +227,10 @@ impl Answer<'_> {
             .map(Vertex)
             .filter(|vertex| cut.side.binary_search(vertex).is_err())
             .collect();
-        match cut.side.len() <= outside.len() {
-            true => format!("what must leave {}", self.list(&cut.side)),
-            false => format!("what must enter {}", self.list(&outside)),
+        if cut.side.len() <= outside.len() {
+            format!("what must leave {}", self.list(&cut.side))
+        } else {
+            format!("what must enter {}", self.list(&outside))
         }
     }
 
@@ -235,9 +238,12 @@ impl Answer<'_> {
         let names: Vec<String> = vertices
             .iter()
             .take(SHOWN)
-            .map(|vertex| match self.machine.graph.is_rank(*vertex) {
-                true => vertex.to_string(),
-                false => self.machine.name_vertex(*vertex),
+            .map(|vertex| {
+                if self.machine.graph.is_rank(*vertex) {
+                    vertex.to_string()
+                } else {
+                    self.machine.name_vertex(*vertex)
+                }
             })
             .collect();
         let more = vertices.len() - names.len();
@@ -347,8 +353,9 @@ fn describe_step(bound: &BoundInSteps) -> String {
 
 /// Says of a bound that is not known to be the least one that it may be below it.
 fn qualify(witness: &str, completeness: Completeness) -> String {
-    match completeness == Completeness::Optimal {
-        true => witness.to_owned(),
-        false => format!("{witness} ({completeness}: the least may be more)"),
+    if completeness == Completeness::Optimal {
+        witness.to_owned()
+    } else {
+        format!("{witness} ({completeness}: the least may be more)")
     }
 }

@@ -82,10 +82,9 @@ fn find_edges(machine: &Machine, flag: &str, text: &str) -> Result<Vec<EdgeIndex
         })
         .map(|(index, _)| EdgeIndex(index as u32))
         .collect();
-    match found.is_empty() {
-        true => {
-            Err(Failure::Usage(format!("`{flag} {text}`: `{}` has no such link", machine.name)))
-        }
-        false => Ok(found),
+    if found.is_empty() {
+        Err(Failure::Usage(format!("`{flag} {text}`: `{}` has no such link", machine.name)))
+    } else {
+        Ok(found)
     }
 }
