@@ -18,6 +18,7 @@ mod xml;
 
 pub use write::write_topology;
 
+use crate::syntax::token;
 use synth::graph::{MAX_EDGES, MAX_VERTICES};
 
 /// The largest text that is read, in bytes. The readers take below a second for it, and memory of some times its size;
@@ -29,39 +30,6 @@ const MAX_NAME_CHARACTERS: usize = 60;
 
 /// How many names a note lists before it only counts the others.
 const MAX_LISTED_NAMES: usize = 12;
-
-/// The words of the language that no topology can be called.
-const RESERVED_WORDS: [&str; 29] = [
-    "use",
-    "as",
-    "let",
-    "fn",
-    "proc",
-    "collective",
-    "program",
-    "options",
-    "require",
-    "scratch",
-    "channel",
-    "semaphore",
-    "block",
-    "group",
-    "pipeline",
-    "for",
-    "in",
-    "if",
-    "else",
-    "via",
-    "relaxed",
-    "true",
-    "false",
-    "topology",
-    "link",
-    "flow",
-    "synthesize",
-    "switch",
-    "ports",
-];
 
 /// A tool's way to describe a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,7 +242,7 @@ fn check_name(name: &str) -> Result<(), ImportError> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_name = name.chars().all(is_word)
         && name.chars().next().is_some_and(|first| !first.is_ascii_digit())
-        && !RESERVED_WORDS.contains(&name);
+        && !token::is_reserved(name);
     if is_name {
         return Ok(());
     }

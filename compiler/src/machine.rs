@@ -29,6 +29,13 @@ pub struct Machine {
     pub switches: Vec<String>,
     /// Where its edges are declared: the first link or port for each pair of vertices.
     pub places: BTreeMap<EdgeEnds, Span>,
+    /// What is asked of it for many channels.
+    pub reach: MachineReach,
+}
+
+/// What a machine's edges allow, found when it is first asked for; empty in a new machine.
+#[derive(Clone, Debug, Default)]
+pub struct MachineReach {
     /// For each rank the switches that it reaches without passing a rank, over edges that memory channels can use.
     in_memory: OnceLock<Vec<Vec<Vertex>>>,
     /// Whether every rank reaches every other one.
@@ -64,40 +71,7 @@ pub struct PathText {
     pub properties: String,
 }
 
-/// The parts of which a machine is made.
-#[derive(Debug)]
-pub struct MachineParts {
-    /// See [`Machine::name`].
-    pub name: String,
-    /// See [`Machine::declared`].
-    pub declared: Span,
-    /// See [`Machine::graph`].
-    pub graph: Topology,
-    /// See [`Machine::nodes`].
-    pub nodes: Option<Vec<u32>>,
-    /// See [`Machine::switches`].
-    pub switches: Vec<String>,
-    /// See [`Machine::places`].
-    pub places: BTreeMap<EdgeEnds, Span>,
-}
-
 impl Machine {
-    /// The machine that has these parts.
-    #[must_use]
-    pub fn new(parts: MachineParts) -> Machine {
-        let MachineParts { name, declared, graph, nodes, switches, places } = parts;
-        Machine {
-            name,
-            declared,
-            graph,
-            nodes,
-            switches,
-            places,
-            in_memory: OnceLock::new(),
-            is_connected: OnceLock::new(),
-        }
-    }
-
     /// How many ranks, nodes, switches and links it has: `16 ranks on 2 nodes, 10 switches, 64 links`.
     #[must_use]
     pub fn describe_size(&self) -> String {
@@ -163,7 +137,7 @@ impl Machine {
     /// and which passes switches only.
     #[must_use]
     pub fn joins_in_memory(&self, from: Vertex, to: Vertex) -> bool {
-        let switches = self.in_memory.get_or_init(|| self.collect_in_memory());
+        let switches = self.reach.in_memory.get_or_init(|| self.collect_in_memory());
         let mut switches = switches.get(from.0 as usize).into_iter().flatten();
         from != to
             && (self.has_memory_edge(from, to)
@@ -173,7 +147,8 @@ impl Machine {
     /// Whether a port channel can lead from one rank to another: any path does.
     #[must_use]
     pub fn joins_by_port(&self, from: Vertex, to: Vertex) -> bool {
-        let is_connected = *self.is_connected.get_or_init(|| self.find_unreachable().is_none());
+        let is_connected =
+            *self.reach.is_connected.get_or_init(|| self.find_unreachable().is_none());
         is_connected || self.find_port_path(from, to).is_some()
     }
 

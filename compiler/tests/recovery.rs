@@ -204,9 +204,9 @@ fn each_mistake_is_reported_once_and_on_its_line() {
         let mut dice = Rng::with_seed(0x9E37_79B9_7F4A_7C15 ^ (round + 1));
         let text = TEXTS[round as usize % TEXTS.len()];
         // Of what a link lacks, some is reported as what is there instead.
-        let alike = |code: Code| match code {
-            Code::E0105 if text == TOPOLOGIES => Code::E0101,
-            code => code,
+        let alike = |code: Code| {
+            let is_alike = code == Code::E0105 && text == TOPOLOGIES;
+            if is_alike { Code::E0101 } else { code }
         };
         let (text, mistakes) = spoilt(text, 1 + round as usize % 20, &mut dice);
         let (_, reports) = parse(FileId(0), &text);

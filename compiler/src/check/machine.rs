@@ -144,8 +144,10 @@ fn report_memory(machine: &Machine, from: RankId, to: RankId, place: Place) -> D
         path.vertices.iter().skip(1).take(inner).any(|vertex| machine.graph.is_rank(*vertex))
     });
     // Where the two are joined, but not for memory, it is a link on the way that is not.
-    let other =
-        port.filter(|_| !passes_rank).and_then(|path| find_other_link(machine, &path.vertices));
+    let other = match port {
+        Some(path) if !passes_rank => find_other_link(machine, &path.vertices),
+        _ => None,
+    };
     let report = match other {
         Some(span) => report
             .and(span, "this joins them, but not for memory")

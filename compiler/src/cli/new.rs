@@ -5,7 +5,7 @@
 
 use super::args::New;
 use super::{Failure, Status, files, report};
-use compiler::syntax::token::{Class, Kind};
+use compiler::syntax::token;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -98,8 +98,7 @@ fn fill(folder: &Path, name: &str) -> io::Result<()> {
 
 /// Whether a text can name both a program and a build target.
 fn is_name(text: &str) -> bool {
-    let reserved = |kind: &Kind| kind.class() == Class::Reserved && kind.text() == text;
-    !Kind::ALL.iter().any(reserved)
+    !token::is_reserved(text)
         && text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }

@@ -122,11 +122,17 @@ fn compare(
 struct Loads<'m> {
     machine: &'m Machine,
     chunks: BTreeMap<EdgeEnds, Rational>,
-    paths: BTreeMap<(EdgeEnds, bool), Option<Path>>,
+    memory_paths: BTreeMap<EdgeEnds, Option<Path>>,
+    port_paths: BTreeMap<EdgeEnds, Option<Path>>,
 }
 
 fn find_busiest(program: &Program, machine: &Machine) -> Result<Option<Busiest>, ArithmeticError> {
-    let mut loads = Loads { machine, chunks: BTreeMap::new(), paths: BTreeMap::new() };
+    let mut loads = Loads {
+        machine,
+        chunks: BTreeMap::new(),
+        memory_paths: BTreeMap::new(),
+        port_paths: BTreeMap::new(),
+    };
     for (id, rank) in program.ranks.entries() {
         for transfer in rank.all_ops().filter_map(|op| op.transfer()) {
             loads.add_transfer(id, rank, transfer)?;
@@ -192,15 +198,14 @@ impl Loads<'_> {
         transfer: &Transfer,
         chunks: Rational,
     ) -> Result<(), ArithmeticError> {
-        let is_port = transfer.via == Some(ChannelKind::Port);
-        let machine = self.machine;
-        let path = self.paths.entry((EdgeEnds { from, to }, is_port)).or_insert_with(|| {
-            if is_port {
-                machine.find_port_path(from, to)
-            } else {
-                machine.find_memory_path(from, to)
-            }
-        });
+        let (machine, ends) = (self.machine, EdgeEnds { from, to });
+        let path = if transfer.via == Some(ChannelKind::Port) {
+            let paths = self.port_paths.entry(ends);
+            paths.or_insert_with(|| machine.find_port_path(from, to))
+        } else {
+            let paths = self.memory_paths.entry(ends);
+            paths.or_insert_with(|| machine.find_memory_path(from, to))
+        };
         let vertices = path.as_ref().map(|path| path.vertices.clone()).unwrap_or_default();
         for pair in vertices.windows(2) {
             if let &[from, to] = pair {

@@ -14,7 +14,7 @@ use super::world::{Declared, World};
 use super::{Settings, contract, fuel, new_eval};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::interrupt::Interrupt;
-use crate::machine::{EdgeEnds, Machine, MachineParts};
+use crate::machine::{EdgeEnds, Machine, MachineReach};
 use crate::resolve::program::{
     Ability, CountWord, EndPair, Expr, LinkFamily, MachineUse, PortFamily, Program, Properties,
     Stmt, StmtKind, SwitchFamily, SwitchId, Topology, TopologyId, TopologyItem, Type, Unit, Vertex,
@@ -280,7 +280,7 @@ impl<'a> Eval<'_, 'a> {
 
     fn draft_links(&mut self, draft: &mut Draft<'a>, link: &'a LinkFamily) -> Evaluated<()> {
         let _ = self.for_each(&link.binders, &mut |eval| {
-            let (from, to) = eval.ends(draft, &link.ends)?;
+            let EdgeEnds { from, to } = eval.ends(draft, &link.ends)?;
             let traits = eval.traits(&link.properties, None)?;
             eval.add_edge(draft, from, to, traits, link.ends.span)?;
             if link.ends.direction == Direction::Both {
@@ -329,12 +329,8 @@ impl<'a> Eval<'_, 'a> {
         Ok(())
     }
 
-    fn ends(
-        &mut self,
-        draft: &Draft,
-        ends: &'a EndPair,
-    ) -> Evaluated<(graph::Vertex, graph::Vertex)> {
-        Ok((self.vertex(draft, &ends.from)?, self.vertex(draft, &ends.to)?))
+    fn ends(&mut self, draft: &Draft, ends: &'a EndPair) -> Evaluated<EdgeEnds> {
+        Ok(EdgeEnds { from: self.vertex(draft, &ends.from)?, to: self.vertex(draft, &ends.to)? })
     }
 
     fn vertex(&mut self, draft: &Draft, vertex: &'a Vertex) -> Evaluated<graph::Vertex> {
@@ -422,7 +418,7 @@ impl<'a> Eval<'_, 'a> {
     }
 
     fn remove_links(&mut self, draft: &mut Draft, ends: &'a EndPair) -> Evaluated<()> {
-        let (from, to) = self.ends(draft, ends)?;
+        let EdgeEnds { from, to } = self.ends(draft, ends)?;
         let before = draft.edges.len();
         let back = ends.direction == Direction::Both;
         draft.edges.retain(|row| {
@@ -490,14 +486,15 @@ impl<'a> Eval<'_, 'a> {
         let name = if own == all { name } else { format!("{name} with {own} of its {all} ranks") };
         let width = draft.ranks_per_node.and_then(|width| u32::try_from(width).ok());
         let nodes = width.map(|width| kept.iter().map(|rank| rank / width).collect());
-        Ok(Machine::new(MachineParts {
+        Ok(Machine {
             name,
             declared: draft.topology.span,
             graph,
             nodes,
             switches: draft.names,
             places,
-        }))
+            reach: MachineReach::default(),
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! A machine as a graph for Graphviz (https://graphviz.org/doc/info/lang.html).
+//! A machine as a graph for Graphviz (<https://graphviz.org/doc/info/lang.html>).
 
 use super::Machine;
 use super::listing::describe_edge;

@@ -1,6 +1,6 @@
 //! A machine as text: what `cclc topology show` prints.
 
-use super::Machine;
+use super::{EdgeEnds, Machine};
 use crate::bytes;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -71,11 +71,11 @@ fn shorten_ranks(ranks: &[u32]) -> String {
 /// What joins ranks directly: a row for each rank, a column for each that it leads to.
 fn fill_table(machine: &Machine, text: &mut String) -> std::fmt::Result {
     let graph = &machine.graph;
-    let mut rates: BTreeMap<(Vertex, Vertex), Rational> = BTreeMap::new();
+    let mut rates: BTreeMap<EdgeEnds, Rational> = BTreeMap::new();
     let direct =
         graph.edges().iter().filter(|edge| graph.is_rank(edge.from) && graph.is_rank(edge.to));
     for edge in direct {
-        let rate = rates.entry((edge.from, edge.to)).or_insert(Rational::ZERO);
+        let rate = rates.entry(EdgeEnds { from: edge.from, to: edge.to }).or_insert(Rational::ZERO);
         *rate = rate.checked_add(edge.rate.amount).unwrap_or(*rate);
     }
     if rates.is_empty() {
@@ -90,7 +90,7 @@ fn fill_table(machine: &Machine, text: &mut String) -> std::fmt::Result {
         );
     }
     let cell = |from: u32, to: u32| {
-        let rate = rates.get(&(Vertex(from), Vertex(to)));
+        let rate = rates.get(&EdgeEnds { from: Vertex(from), to: Vertex(to) });
         rate.map_or_else(|| ".".to_owned(), |rate| write_rate(*rate, graph.unit()))
     };
     let cells = (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));

@@ -251,6 +251,12 @@ impl Unit {
     }
 }
 
+/// Whether a text is a reserved word, which can name nothing.
+#[must_use]
+pub fn is_reserved(text: &str) -> bool {
+    Kind::ALL.iter().any(|kind| kind.class() == Class::Reserved && kind.text() == text)
+}
+
 /// The value of a number; none if it is not one, does not fit, or is no whole number of bytes, bytes per second or
 /// nanoseconds.
 #[must_use]
