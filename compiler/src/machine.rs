@@ -121,12 +121,11 @@ impl Machine {
             1 => "1 hop".to_owned(),
             hops => format!("{hops} hops"),
         };
-        let whole =
-            i64::try_from(path.rate.numerator()).ok().filter(|_| path.rate.denominator() == 1);
-        let rate = match (self.graph.unit(), whole) {
-            (RateUnit::ChunksPerRound, _) => format!("bandwidth {}", path.rate),
-            (RateUnit::BytesPerSecond, Some(rate)) => bytes::rate_text(rate),
-            (RateUnit::BytesPerSecond, None) => format!("{}Bps", path.rate),
+        let unit = self.graph.unit();
+        let rate = listing::write_rate(path.rate, unit);
+        let rate = match unit {
+            RateUnit::ChunksPerRound => format!("bandwidth {rate}"),
+            RateUnit::BytesPerSecond => rate,
         };
         let latency = i64::try_from(path.latency_ns).ok().filter(|latency| *latency > 0);
         let latency = latency.map_or_else(String::new, |ns| format!(", {}", bytes::time_text(ns)));
@@ -309,8 +308,10 @@ impl Machine {
                 break;
             }
             for edge in self.edges_from(vertex).iter().filter(|edge| usable(edge)) {
-                let slot = before.get_mut(edge.to.0 as usize).filter(|slot| slot.is_none());
-                if let Some(slot) = slot.filter(|_| edge.to != from) {
+                if let Some(slot) = before.get_mut(edge.to.0 as usize)
+                    && slot.is_none()
+                    && edge.to != from
+                {
                     *slot = Some(*edge);
                     open.push_back(edge.to);
                 }

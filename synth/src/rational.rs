@@ -83,6 +83,12 @@ impl Rational {
         self.denominator
     }
 
+    /// The integer that it is; none if it is a fraction.
+    #[must_use]
+    pub fn to_integer(self) -> Option<i128> {
+        (self.denominator == 1).then_some(self.numerator)
+    }
+
     /// Whether the fraction is above zero.
     #[must_use]
     pub fn is_positive(self) -> bool {

@@ -69,7 +69,9 @@ fn check_topologies(reporter: &mut Reporter, file: &Loaded, interrupt: &Interrup
         }
         let (machine, reports) = evaluate_alone(&file.unit, topology, interrupt);
         reporter.add_new(reports);
-        if let Some(machine) = machine.filter(|_| file.unit.programs.is_empty()) {
+        if let Some(machine) = machine
+            && file.unit.programs.is_empty()
+        {
             remarks.push(format!("`{}`: {}", row.name, machine.describe_size()));
         }
     }

@@ -74,9 +74,9 @@ fn parse_ranks(reporter: &mut Reporter, text: &str) -> Result<Expr, Failure> {
     let file = reporter.sources.add("<--on>", list.as_str());
     let parsed = syntax::parse_expression(file, &list);
     let resolved = parsed.0.as_ref().map(resolve::argument);
-    let value = resolved.and_then(|(value, _)| value).filter(|_| !driver::has_errors(&parsed.1));
-    let is_numbers = |value: &Expr| value.ty.to_string() == "int[]";
-    value.filter(is_numbers).ok_or_else(|| {
+    let value = resolved.and_then(|(value, _)| value);
+    let is_right = |value: &Expr| value.ty.to_string() == "int[]" && !driver::has_errors(&parsed.1);
+    value.filter(is_right).ok_or_else(|| {
         Failure::Usage(format!("`--on {text}`: expected ranks, such as `0,2,4,6` or `0..8`"))
     })
 }

@@ -68,7 +68,8 @@ pub fn evaluate_topology(
     let own = Rc::new(Declared::new(&context));
     let mut eval = new_eval(world, &mut shared, None, Vec::new(), own);
     let machine = eval.machine(&used).ok();
-    (machine.filter(|_| !shared.reports.has_errors()), shared.reports.finish(1))
+    let machine = if shared.reports.has_errors() { None } else { machine };
+    (machine, shared.reports.finish(1))
 }
 
 /// The machine that a topology is without arguments, and what is wrong with it; nothing if it needs arguments.

@@ -56,8 +56,10 @@ pub(super) fn start<'a>(
     eval.check_ranks().ok()?;
     let machine = eval.find_machine(settings, ranks_per_domain).ok()?;
     // A machine says how far memory reaches, unless the program does.
-    let implied = machine.as_ref().filter(|_| program.ranks_per_domain.is_none());
-    let implied = implied.and_then(|machine| machine.find_domain_width());
+    let implied = match &machine {
+        Some(machine) if program.ranks_per_domain.is_none() => machine.find_domain_width(),
+        _ => None,
+    };
     let is_whole = |width: &u32| {
         let (width, node) = (i64::from(*width), ranks_per_node);
         width % node == 0 || node % width == 0
@@ -201,7 +203,10 @@ impl<'a> Eval<'_, 'a> {
         if program.ranks == Some(parameter) {
             return Some(Value::Int(ranks));
         }
-        let nodes = machine.nodes.as_ref().filter(|_| program.ranks_per_node == Some(parameter))?;
+        if program.ranks_per_node != Some(parameter) {
+            return None;
+        }
+        let nodes = machine.nodes.as_ref()?;
         let first = nodes.first()?;
         let width = nodes.iter().take_while(|node| *node == first).count() as i64;
         Some(Value::Int(width))

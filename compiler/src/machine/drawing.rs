@@ -125,13 +125,15 @@ fn collect_nodes(machine: &Machine) -> Vec<NodeParts> {
             node.in_circle |= node_of(edge.to) == node.number;
         }
     }
-    // Without nodes, a switch is not inside of one.
-    let switches = (graph.count_ranks()..graph.count_vertices() as u32).map(Vertex);
-    for switch in switches.filter(|_| machine.nodes.is_some()) {
+    if machine.nodes.is_none() {
+        return parts.into_values().collect();
+    }
+    for switch in (graph.count_ranks()..graph.count_vertices() as u32).map(Vertex) {
         let neighbors = machine.edges_from(switch).iter().map(|edge| edge.to);
         let owners: BTreeSet<Option<Option<u32>>> =
             neighbors.map(|vertex| graph.is_rank(vertex).then(|| node_of(vertex))).collect();
-        let own = owners.first().copied().flatten().filter(|_| owners.len() == 1);
+        // Inside is a switch whose neighbors are all of one node.
+        let own = if owners.len() == 1 { owners.first().copied().flatten() } else { None };
         if let Some(node) = own.and_then(|number| parts.get_mut(&number)) {
             node.switches.push(switch);
         }

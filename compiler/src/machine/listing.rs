@@ -13,7 +13,7 @@ const MOST_COLUMNS: u32 = 32;
 /// A rate as a text: with its unit, or a number of chunks per round.
 #[must_use]
 pub fn write_rate(rate: Rational, unit: RateUnit) -> String {
-    let whole = i64::try_from(rate.numerator()).ok().filter(|_| rate.denominator() == 1);
+    let whole = rate.to_integer().and_then(|whole| i64::try_from(whole).ok());
     match (unit, whole) {
         (RateUnit::BytesPerSecond, Some(whole)) => bytes::rate_text(whole),
         (RateUnit::BytesPerSecond, None) => format!("{rate} bytes per second"),

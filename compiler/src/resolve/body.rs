@@ -433,7 +433,10 @@ impl<'a> Body<'a> {
         {
             return Some("a buffer of every program");
         }
-        let builtin = builtin(name).filter(|_| self.level != Level::Topology)?;
+        if self.level == Level::Topology {
+            return None;
+        }
+        let builtin = builtin(name)?;
         (self.nodes || !speaks_of_nodes(builtin)).then(|| meaning(builtin))
     }
 }

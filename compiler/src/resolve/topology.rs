@@ -271,7 +271,8 @@ impl Body<'_> {
             .reports
             .get(before)
             .is_some_and(|report| report.code == Code::E0201 && report.fix.is_none());
-        if let Some(near) = named.and_then(|name| nearest(name, known)).filter(|_| is_unknown)
+        if is_unknown
+            && let Some(near) = named.and_then(|name| nearest(name, known))
             && let Some(report) = self.reports.pop()
         {
             self.reports.push(meant(report, expr.span, near));

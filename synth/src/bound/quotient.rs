@@ -128,10 +128,10 @@ where
         while let Some(rank) = open.pop() {
             for generator in generators {
                 let image = generator.map_vertex(rank);
-                let Some(own) = potentials[rank].as_ref().filter(|_| potentials[image].is_none())
-                else {
+                if potentials[image].is_some() {
                     continue;
-                };
+                }
+                let Some(own) = &potentials[rank] else { continue };
                 let mut mapped = own.clone();
                 for (vertex, potential) in (0..).map(Vertex).zip(own.as_slice()) {
                     mapped[generator.map_vertex(vertex)] = *potential;

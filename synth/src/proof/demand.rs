@@ -96,7 +96,9 @@ pub(super) fn count_leaving(demands: &[ProofDemand], sides: &[i128]) -> i128 {
         let outside = count_outside(&demand.receivers);
         let is_inside = count_outside(&demand.origins) < demand.origins.len() as i128;
         let count = i128::from(demand.count) * i128::from(is_inside && outside > 0);
-        if let Some(group) = demand.group.filter(|_| count > 0) {
+        if let Some(group) = demand.group
+            && count > 0
+        {
             let inside = demand.origins.iter().filter(|rank| sides[**rank] == 0);
             let mut part: BTreeSet<usize> = inside.copied().collect();
             let others = parts.entry(group).or_default();

@@ -1,8 +1,8 @@
 //! Bounds as text and as JSON.
 
-use compiler::bytes;
 use compiler::demand::has_common_contributions;
 use compiler::machine::Machine;
+use compiler::machine::listing::write_rate;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use synth::bound::collective::{
@@ -43,7 +43,7 @@ impl Answer<'_> {
         let why = format!("rank {} is as many hops away from rank {}", steps.to, steps.from);
         writeln!(text, "  {:<12}{:>12}  {why}", "steps", steps.steps)?;
         let bandwidth = &bounds.bandwidth;
-        let value = self.round(bandwidth.value).to_string();
+        let value = self.write_rounds(bandwidth.value);
         writeln!(text, "  {:<12}{value:>12}  {}", "bandwidth", self.describe_witness())?;
         if let Some(rate) = self.algorithm_bandwidth() {
             writeln!(text, "  {:<12}{:>12}  {rate}", "", "")?;
@@ -54,7 +54,7 @@ impl Answer<'_> {
             } else {
                 format!("in {} steps", bound.steps)
             };
-            let value = self.round(bound.value).to_string();
+            let value = self.write_rounds(bound.value);
             writeln!(text, "  {label:<12}{value:>12}  {}", describe_step(bound))?;
         }
         for note in self.notes() {
@@ -69,14 +69,14 @@ impl Answer<'_> {
         let by_steps: Map<String, Value> = bounds
             .by_steps
             .iter()
-            .map(|bound| (bound.steps.to_string(), json!(self.round(bound.value).to_string())))
+            .map(|bound| (bound.steps.to_string(), json!(self.write_rounds(bound.value))))
             .collect();
         let mut object = json!({
             "collective": name,
             "topology": machine.name,
             "ranks": machine.graph.count_ranks(),
             "steps": bounds.steps.steps,
-            "rounds_per_chunk": self.round(bounds.bandwidth.value).to_string(),
+            "rounds_per_chunk": self.write_rounds(bounds.bandwidth.value),
             "by_steps": by_steps,
             "witness": self.witness_json(),
             "completeness": bounds.bandwidth.completeness.to_string(),
@@ -89,12 +89,12 @@ impl Answer<'_> {
             fields.insert("round".to_owned(), json!(self.quantum_text()));
         }
         if let Some(comparison) = &bounds.allreduce {
-            let composed = self.round(comparison.composed);
-            let per_shard = self.round(comparison.composed_per_shard);
-            let without = comparison.without_abilities.map(|value| self.round(value).to_string());
+            let composed = self.write_rounds(comparison.composed);
+            let per_shard = self.write_rounds(comparison.composed_per_shard);
+            let without = comparison.without_abilities.map(|value| self.write_rounds(value));
             let value = json!({
-                "reduce_scatter_and_allgather": composed.to_string(),
-                "per_shard": per_shard.to_string(),
+                "reduce_scatter_and_allgather": composed,
+                "per_shard": per_shard,
                 "without_multicast_and_reduce": without,
             });
             fields.insert("allreduce".to_owned(), value);
@@ -129,21 +129,17 @@ impl Answer<'_> {
     }
 
     /// A time in rounds: with rates, a round is the time in which a chunk passes the largest rate that divides all
-    /// others.
-    fn round(&self, value: Rational) -> Rational {
+    /// others. Where the product does not fit, its factors are written.
+    fn write_rounds(&self, value: Rational) -> String {
         let factor = Rational::from_integer(self.bounds.factor);
-        let value = value.checked_mul(factor).unwrap_or(value);
-        if self.has_rates() {
-            value.checked_mul(self.machine.graph.quantum()).unwrap_or(value)
-        } else {
-            value
-        }
+        let one = Rational::from_integer(1);
+        let quantum = if self.has_rates() { self.machine.graph.quantum() } else { one };
+        let product = value.checked_mul(factor).and_then(|all| all.checked_mul(quantum));
+        product.map_or_else(|_| format!("{value} * {factor} * {quantum}"), |all| all.to_string())
     }
 
     fn quantum_text(&self) -> String {
-        let quantum = self.machine.graph.quantum();
-        let whole = i64::try_from(quantum.numerator()).ok().filter(|_| quantum.denominator() == 1);
-        whole.map_or_else(|| format!("{quantum} bytes per second"), bytes::rate_text)
+        write_rate(self.machine.graph.quantum(), self.machine.graph.unit())
     }
 
     fn describe_round(&self) -> String {
@@ -280,8 +276,8 @@ impl Answer<'_> {
             );
         }
         if let Some(comparison) = &bounds.allreduce {
-            let [composed, shard] =
-                [comparison.composed, comparison.composed_per_shard].map(|value| self.round(value));
+            let [composed, shard] = [comparison.composed, comparison.composed_per_shard]
+                .map(|value| self.write_rounds(value));
             let ranks = self.machine.graph.count_ranks();
             // Constraints on hops are not in what the halves take.
             if comparison.composed >= bounds.bandwidth.value {
@@ -290,7 +286,7 @@ impl Answer<'_> {
                 ));
             }
             if let Some(without) = comparison.without_abilities {
-                let without = self.round(without);
+                let without = self.write_rounds(without);
                 notes.push(format!("without multicast and reduction in switches: {without}"));
             }
         }

@@ -448,9 +448,11 @@ pub(super) fn topology(analysis: &Analysis<'_>, named: &Named, here: &str) -> Co
     let kind = CompletionItemKind::STRUCT;
     let item = named.introduced(analysis, called(here, kind));
     let is_called = item.detail.as_ref().is_none_or(|detail| detail.contains('('));
-    let text = item.insert_text.filter(|_| is_called);
-    let format = item.insert_text_format.filter(|_| is_called);
-    CompletionItem { insert_text: text, insert_text_format: format, ..item }
+    if is_called {
+        item
+    } else {
+        CompletionItem { insert_text: None, insert_text_format: None, ..item }
+    }
 }
 
 /// A procedure call.

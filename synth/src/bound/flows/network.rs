@@ -60,9 +60,11 @@ impl LayeredNetwork {
         };
         for layer in 1..=layers {
             // Ranks wait; nothing stays in a switch.
-            for rank in topology.ranks().filter(|_| is_layered) {
-                let ends = [layer - 1, layer].map(|time| find_node(rank, time));
-                network.flow.add_arc(ends[0], ends[1], WHOLE_FLOW);
+            if is_layered {
+                for rank in topology.ranks() {
+                    let ends = [layer - 1, layer].map(|time| find_node(rank, time));
+                    network.flow.add_arc(ends[0], ends[1], WHOLE_FLOW);
+                }
             }
             for (edge, ends) in (0..).map(EdgeIndex).zip(topology.edges()) {
                 let before = if topology.is_rank(ends.from) { layer - 1 } else { layer };
