@@ -43,8 +43,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("plan", &["table", "source", "diagnostic", "ir", "check", "optimize"]),
     ("cuda", &["source", "interrupt", "diagnostic", "ir"]),
     ("emulate", &["bytes", "source", "interrupt", "diagnostic", "ir"]),
-    ("decompile", &["table", "ir", "interrupt"]),
-    ("import", &["table", "bytes"]),
+    ("decompile", &["table", "ir", "interrupt", "syntax::token"]),
+    ("import", &["table", "bytes", "syntax::token"]),
     ("picture", &["table", "bytes", "ir", "check::names"]),
 ];
 

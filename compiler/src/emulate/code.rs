@@ -2,7 +2,7 @@
 //! is a step separate from the waiting before it.
 
 use super::MOST_STEPS;
-use crate::ir::{Action, ChannelKind, Op, Program, Rank, Transfer, Verb};
+use crate::ir::{Action, ChannelKind, Op, Pipeline, Program, Rank, Transfer, Verb};
 use std::ops::Range;
 
 /// The steps of all ranks' blocks.
@@ -48,38 +48,43 @@ pub(super) fn of_sizes<'p>(program: &'p Program, sizes: &[u64]) -> Option<Vec<Co
 fn blocks<'p>(rank: &'p Rank, chunk_bytes: u64, left: &mut u64) -> Option<Vec<Vec<Step<'p>>>> {
     let mut blocks = Vec::new();
     for block in &rank.blocks {
-        let mut steps = Vec::new();
+        let counts = block.ops.iter().map(|op| count_steps(op, chunk_bytes));
+        let count = counts.fold(0, u64::saturating_add);
+        *left = left.checked_sub(count)?;
+        // Growing step by step would take twice the memory.
+        let mut steps = Vec::with_capacity(usize::try_from(count).ok()?);
         for op in &block.ops {
-            add(op, chunk_bytes, left, &mut steps)?;
+            add(op, chunk_bytes, &mut steps);
         }
         blocks.push(steps);
     }
     Some(blocks)
 }
 
-fn add<'p>(op: &'p Op, chunk_bytes: u64, left: &mut u64, steps: &mut Vec<Step<'p>>) -> Option<()> {
-    let Action::Pipeline(pipeline) = &op.action else { return put(op, None, left, steps) };
-    let unit = pipeline.unit.max(1);
-    let turns = u64::from(pipeline.chunks).saturating_mul(chunk_bytes).div_ceil(unit);
-    for turn in 0..turns {
-        for inner in &pipeline.body {
-            put(inner, Some(turn * unit..(turn + 1) * unit), left, steps)?;
-        }
-    }
-    Some(())
+fn count_turns(pipeline: &Pipeline, chunk_bytes: u64) -> u64 {
+    u64::from(pipeline.chunks).saturating_mul(chunk_bytes).div_ceil(pipeline.unit.max(1))
 }
 
-fn put<'p>(
-    op: &'p Op,
-    window: Option<Range<u64>>,
-    left: &mut u64,
-    steps: &mut Vec<Step<'p>>,
-) -> Option<()> {
-    *left = left.checked_sub(1)?;
+fn count_steps(op: &Op, chunk_bytes: u64) -> u64 {
+    let Action::Pipeline(pipeline) = &op.action else { return kinds(op).len() as u64 };
+    let turn: u64 = pipeline.body.iter().map(|inner| kinds(inner).len() as u64).sum();
+    count_turns(pipeline, chunk_bytes).saturating_mul(turn)
+}
+
+fn add<'p>(op: &'p Op, chunk_bytes: u64, steps: &mut Vec<Step<'p>>) {
+    let Action::Pipeline(pipeline) = &op.action else { return put(op, None, steps) };
+    let unit = pipeline.unit.max(1);
+    for turn in 0..count_turns(pipeline, chunk_bytes) {
+        for inner in &pipeline.body {
+            put(inner, Some(turn * unit..(turn + 1) * unit), steps);
+        }
+    }
+}
+
+fn put<'p>(op: &'p Op, window: Option<Range<u64>>, steps: &mut Vec<Step<'p>>) {
     for kind in kinds(op) {
         steps.push(Step { op, kind: *kind, window: window.clone() });
     }
-    Some(())
 }
 
 fn kinds(op: &Op) -> &'static [Kind] {
