@@ -82,6 +82,11 @@ impl FlowNetwork {
         self.capacities[arc] = capacity;
     }
 
+    /// The flow on an arc that was added.
+    pub(crate) fn measure_flow(&self, arc: FlowArc) -> u64 {
+        self.capacities[arc].saturating_sub(self.residual[arc])
+    }
+
     /// Where an arc begins.
     pub(crate) fn tail(&self, arc: FlowArc) -> FlowNode {
         self.heads[arc.opposite()]
@@ -90,6 +95,11 @@ impl FlowNetwork {
     /// Where an arc ends.
     pub(crate) fn head(&self, arc: FlowArc) -> FlowNode {
         self.heads[arc]
+    }
+
+    /// How much flow is on an arc that was added.
+    pub(crate) fn flow(&self, arc: FlowArc) -> u64 {
+        self.residual[arc.opposite()]
     }
 
     /// Takes all flow away.

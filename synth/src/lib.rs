@@ -1,4 +1,4 @@
-//! What a machine allows: topologies, exact bounds for collectives, and proofs of them.
+//! What a machine allows, and how: topologies, exact bounds for collectives with proofs, and schedules that reach them.
 //!
 //! Plain data comes in and plain data goes out. Nothing here reads a file, a clock or the environment, and the
 //! same input gives the same bytes on every machine.
@@ -6,16 +6,19 @@
 //! ```text
 //! graph::Topology ───────┐    bound::collective ──> CollectiveBounds ──> proof::write ──> text
 //! collective::Collective ┼──> bound::{steps, cut, cut_search, rooted, alltoall, layered, allreduce, flows}
-//! sketch::Sketch ────────┘    flow, simplex, automorphism        text ──> proof::read ──> proof::check
+//! sketch::Sketch ────────┤    flow, simplex, automorphism        text ──> proof::read ──> proof::check
+//!                        ├──> frontier ──> steps::{bfb, scatter, exchange, greedy, solve} ──> schedule::StepSchedule
+//!                        └──> trees ──> trees::TreeSet
 //! ```
 //!
 //! A search for a bound may use floating-point numbers; what it returns is computed again from integers, and holds
-//! whatever the search did. The checker of certificates shares no code with it.
+//! whatever the search did. The checker of certificates shares no code with it, and neither do those of schedules and
+//! of trees (`schedule::check_schedule`, `trees::check_trees`).
 //!
 //! The time of a collective is counted in *rounds per chunk*. A chunk is what one rank contributes (what a root
 //! sends to one rank, for rooted collectives; what one rank sends to another one, for an AllToAll; the whole buffer,
-//! for an AllReduce and a Reduce; what demands count, for others), and a link of rate `b` carries `b` chunks in a round. If rates are bytes per
-//! second, a round is a second and a chunk is a byte: the bound is seconds per byte.
+//! for an AllReduce and a Reduce; what demands count, for others), and a link of rate `b` carries `b` chunks in a
+//! round. If rates are bytes per second, a round is a second and a chunk is a byte: the bound is seconds per byte.
 
 pub mod automorphism;
 pub mod bound;
@@ -23,8 +26,12 @@ pub mod collective;
 mod dense;
 pub mod families;
 mod flow;
+pub mod frontier;
 pub mod graph;
 pub mod proof;
 pub mod rational;
+pub mod schedule;
 mod simplex;
 pub mod sketch;
+pub mod steps;
+pub mod trees;

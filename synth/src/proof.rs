@@ -71,6 +71,10 @@ pub const MAX_CERTIFICATES: usize = 1 << 10;
 /// on the largest topologies: 500 ranks that are joined pairwise. More is [`ProofFlaw::TooLong`].
 pub const MAX_EDGE_WORK: u64 = 1 << 27;
 
+/// How many numbers are kept at once for demands that have their summands in common: one for each group, edge and step.
+/// More are [`ProofFlaw::TooLong`].
+pub const MAX_GROUP_SUMS: usize = 1 << 24;
+
 /// How many bytes of a proof file are read, which takes about a second. More are [`ProofFlaw::TooLong`].
 pub const MAX_PROOF_BYTES: usize = 1 << 24;
 

@@ -2,6 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+mod machines;
+
+use machines::{
+    boxes, build_broken_torus, build_mi300x, build_ndv2, build_slow_port, build_two_dgx2,
+};
 use synth::bound::BoundError;
 use synth::bound::allreduce::bound_allreduce;
 use synth::bound::alltoall::bound_alltoall;
@@ -12,8 +17,8 @@ use synth::bound::steps::bound_steps;
 use synth::bound::tree_count::compute_tree_count;
 use synth::collective::CollectiveKind;
 use synth::families::{
-    BoxShape, RelativeGraph, build_amd4, build_amd8, build_boxes, build_dgx1, build_full,
-    build_hub, build_hypercube, build_line, build_mi250, build_ring, build_star, build_torus,
+    BoxShape, build_amd4, build_amd8, build_boxes, build_dgx1, build_full, build_hub,
+    build_hypercube, build_line, build_mi250, build_ring, build_star, build_torus,
     build_two_cliques,
 };
 use synth::graph::{SwitchAbilities, Topology, Vertex};
@@ -144,11 +149,6 @@ fn regular_graphs_follow_their_closed_forms() {
     }
 }
 
-fn boxes(boxes: u32, ranks: u32, port_rate: u64, rails: u32) -> Topology {
-    let shape = BoxShape { boxes, ranks, port_rate, card_rate: 1, rails, abilities: PLAIN };
-    build_boxes(shape).unwrap()
-}
-
 #[test]
 fn boxes_are_bound_by_ports_or_by_network_cards() {
     for port_rate in [1, 3, 9, 12] {
@@ -249,89 +249,6 @@ fn too_few_steps_and_too_large_machines_are_told() {
     assert_eq!(alltoall(&build_full(129, 1).unwrap()), "1");
 }
 
-/// Boxes of MI300X: links of rate 64 between the eight GPUs of a box, and network cards of rate 50.
-fn build_mi300x(boxes: u32) -> Topology {
-    let mut graph = RelativeGraph::new(8 * boxes);
-    let network = (boxes > 1).then(|| graph.add_switch(PLAIN));
-    for rank in 0..8 * boxes {
-        for other in rank + 1..8 * (rank / 8 + 1) {
-            graph.add_link(Vertex(rank), Vertex(other), 64);
-        }
-        if let Some(network) = network {
-            graph.add_link(Vertex(rank), network, 50);
-        }
-    }
-    graph.build().unwrap()
-}
-
-/// Boxes of NDv2 as TE-CCL models them: the links of a DGX-1 with rates of 50 and 100. What leaves a box comes from GPU
-/// 1, what enters goes to GPU 0, at a rate of 25; through a switch for more than two boxes.
-fn build_ndv2(boxes: u32) -> Topology {
-    let mut graph = RelativeGraph::new(8 * boxes);
-    let network = (boxes > 2).then(|| graph.add_switch(PLAIN));
-    let double = [[0, 1], [0, 4], [1, 3], [2, 3], [2, 6], [4, 5], [5, 7], [6, 7]];
-    let single = [[0, 2], [0, 3], [1, 2], [1, 5], [3, 7], [4, 6], [4, 7], [5, 6]];
-    for first in (0..8 * boxes).step_by(8) {
-        for [one, other] in double {
-            graph.add_link(Vertex(first + one), Vertex(first + other), 100);
-        }
-        for [one, other] in single {
-            graph.add_link(Vertex(first + one), Vertex(first + other), 50);
-        }
-        match network {
-            Some(network) => {
-                graph.add_edge(Vertex(first + 1), network, 25);
-                graph.add_edge(network, Vertex(first), 25);
-            }
-            None => graph.add_edge(Vertex(first + 1), Vertex((first + 8) % 16), 25),
-        }
-    }
-    graph.build().unwrap()
-}
-
-/// Two boxes of DGX-2 as TE-CCL models them: 16 GPUs on a switch, and a one-way link of rate 25 from each odd GPU to
-/// the even one before it in the other box.
-fn build_two_dgx2() -> Topology {
-    let mut graph = RelativeGraph::new(32);
-    for first in [0, 16] {
-        let switch = graph.add_switch(PLAIN);
-        for local in 0..16 {
-            graph.add_link(Vertex(first + local), switch, 250);
-        }
-        for local in (1..16).step_by(2) {
-            graph.add_edge(Vertex(first + local), Vertex(16 - first + local - 1), 25);
-        }
-    }
-    graph.build().unwrap()
-}
-
-/// A torus of 8 x 8 ranks without the link of its first two.
-fn build_broken_torus() -> Topology {
-    let torus = build_torus(8, 8).unwrap();
-    let mut graph = RelativeGraph::new(64);
-    let ends = |one, other| [Vertex(one), Vertex(other)];
-    for edge in torus.edges() {
-        if ![ends(0, 1), ends(1, 0)].contains(&[edge.from, edge.to]) {
-            graph.add_edge(edge.from, edge.to, 1);
-        }
-    }
-    graph.build().unwrap()
-}
-
-/// 16 boxes of H100, of which GPU 3 has a port of 6 instead of 9.
-fn build_slow_port(rails: u32) -> Topology {
-    let whole = boxes(16, 8, 9, rails);
-    let mut graph = RelativeGraph::new(128);
-    for _ in whole.switches() {
-        graph.add_switch(PLAIN);
-    }
-    for (edge, weight) in whole.weighted_edges() {
-        let is_slow = edge.from == Vertex(3) || edge.to == Vertex(3);
-        graph.add_edge(edge.from, edge.to, if is_slow && weight == 9 { 6 } else { weight });
-    }
-    graph.build().unwrap()
-}
-
 /// A machine with its least time for an AllGather, and the number of trees per root that reach it.
 struct TreeRow {
     name: &'static str,
@@ -356,8 +273,8 @@ fn tree_rows() -> Vec<TreeRow> {
         row("h100 x4", boxes(4, 8, 9, 1), "31/10", 10),
         row("h100 x16", boxes(16, 8, 9, 1), "15", 1),
         row("h100 x16, rails", boxes(16, 8, 9, 8), "15", 1),
-        row("h100 x16, slow port", build_slow_port(1), "127/7", 7),
-        row("h100 x16, rails, slow port", build_slow_port(8), "127/7", 7),
+        row("h100 x16, slow port", build_slow_port(16, 1), "127/7", 7),
+        row("h100 x16, rails, slow port", build_slow_port(16, 8), "127/7", 7),
         row("h100 x64", boxes(64, 8, 9, 1), "63", 1),
         row("h100 x128", boxes(128, 8, 9, 1), "127", 1),
         row("nvl72", boxes(1, 72, 18, 1), "71/18", 1),

@@ -24,7 +24,7 @@ pub struct StepBound {
 }
 
 /// The distance of vertices that no path reaches.
-const UNREACHED: u32 = u32::MAX;
+pub(crate) const UNREACHED: u32 = u32::MAX;
 
 /// The least number of steps of a collective, by a breadth-first search from each rank that has data. Of several pairs
 /// at the greatest distance the first one is the witness.
@@ -119,7 +119,7 @@ pub fn bound_demand_steps(
 }
 
 /// The length of the shortest path from a rank to each vertex, where edges into switches have length 0.
-pub(super) fn measure_distances(
+pub(crate) fn measure_distances(
     topology: &Topology,
     neighbors: &DenseMap<Vertex, Vec<Vertex>>,
     from: Vertex,

@@ -1,11 +1,11 @@
 //! Checks certificates of bounds, whose format is that of [`crate::proof`]. It shares nothing with the search for
-//! bounds: whoever trusts a claim has to trust this file, the graph and the fractions only.
+//! bounds: whoever trusts a claim has to trust this folder's `read`, `demand` and `check`, the graph and the fractions.
 
 mod roots;
 
 use super::demand::{Checked, ProofDemand, count_leaving, list_demands};
 use super::demand::{parse, parse_rank, require};
-use super::{ProofFlaw, ProvedClaim, ProvedQuantity};
+use super::{MAX_GROUP_SUMS, ProofFlaw, ProvedClaim, ProvedQuantity};
 use crate::graph::{DirectedEdge, Topology};
 use crate::rational::{ArithmeticError, Rational};
 use std::collections::BTreeMap;
@@ -102,7 +102,9 @@ impl Evidence<'_> {
 
     fn check_steps(&self, [from, to]: [usize; 2]) -> Checked<ProvedQuantity> {
         let is_demanded = |demand: &ProofDemand| {
-            demand.origins.contains(&from) && demand.receivers.contains(&to) && from != to
+            let [has_origin, has_receiver] = [(&demand.origins, from), (&demand.receivers, to)]
+                .map(|(ranks, rank)| ranks.binary_search(&rank).is_ok());
+            has_origin && has_receiver && from != to
         };
         require(self.demands.iter().any(is_demanded), ProofFlaw::WrongVertex)?;
         let distances = self.parse_potentials()?.concat();
@@ -131,6 +133,9 @@ impl Evidence<'_> {
         for demand in &self.demands {
             require(layers < 2 || times > 1 || !demand.is_joint(), ProofFlaw::WrongVertex)?;
             let [count, shares] = demand.weigh_flow();
+            if demand.list_flows().next().is_none() {
+                continue;
+            }
             let mut sums = vec![0; (ends - 1).max(1) * edges];
             for [from, to] in demand.list_flows() {
                 let own = flows.next().ok_or(ProofFlaw::Malformed)?;
@@ -148,6 +153,8 @@ impl Evidence<'_> {
             }
             // What serves several receivers, or sums with common summands, shares an edge.
             if let Some(group) = demand.group {
+                let is_full = sums_of_groups.len() * sums.len() > MAX_GROUP_SUMS;
+                require(!is_full, ProofFlaw::TooLong)?;
                 let (of_group, all) =
                     sums_of_groups.entry(group).or_insert_with(|| (shares, vec![0; sums.len()]));
                 require(*of_group == shares, ProofFlaw::Malformed)?;

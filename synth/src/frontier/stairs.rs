@@ -1,0 +1,233 @@
+//! The search for the fastest schedule of each number of steps.
+
+use super::{FrontierPoint, FrontierRequest, PointStatus, StepCount, UndecidedPoint};
+use crate::graph::Topology;
+use crate::rational::Rational;
+use crate::schedule::{SchedulePoint, StepSchedule};
+use crate::steps::{
+    BudgetReached, CollectiveSearch, PointAnswer, PointOutcome, SearchError, SolverLimit,
+};
+
+/// A number of steps, and the bound on their time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StepTarget {
+    pub(super) steps: u32,
+    pub(super) bound: Rational,
+}
+
+/// The search over numbers of steps, which grow.
+pub(super) struct StairSearch<'a> {
+    topology: &'a Topology,
+    search: &'a CollectiveSearch<'a>,
+    constructed: &'a [StepSchedule],
+    max_chunks: u32,
+    /// How many conflicts the search for a point may have.
+    point_conflicts: u64,
+    /// How many are left for all.
+    conflicts_left: u64,
+    /// At how many left the search for this number of steps ends: it takes half of them at most.
+    conflicts_kept: u64,
+    points: Vec<FrontierPoint>,
+    step_counts: Vec<StepCount>,
+}
+
+/// The search for one number of steps. Ratios are rounds per piece, not times the quantum.
+struct StepSearch {
+    steps: u32,
+    least: Rational,
+    /// What must be undercut.
+    best: Option<Rational>,
+    found: Option<StepSchedule>,
+    undecided: Vec<UndecidedPoint>,
+}
+
+/// Whether there is a schedule, as far as the search found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attempt {
+    Found,
+    NotFound,
+    /// Nor will one with more rounds or pieces be.
+    TooLarge,
+}
+
+impl<'a> StairSearch<'a> {
+    pub(super) fn new(
+        topology: &'a Topology,
+        search: &'a CollectiveSearch<'a>,
+        request: &FrontierRequest,
+        constructed: &'a [StepSchedule],
+    ) -> StairSearch<'a> {
+        StairSearch {
+            topology,
+            search,
+            constructed,
+            max_chunks: request.max_chunks,
+            point_conflicts: request.solver.conflicts,
+            conflicts_left: request.conflicts,
+            conflicts_kept: 0,
+            points: Vec::new(),
+            step_counts: Vec::new(),
+        }
+    }
+
+    pub(super) fn finish(self) -> (Vec<FrontierPoint>, Vec<StepCount>) {
+        (self.points, self.step_counts)
+    }
+
+    /// The time of the fastest schedule.
+    pub(super) fn find_best_time(&self) -> Option<Rational> {
+        self.points.last().map(|point| point.time)
+    }
+
+    /// Searches for a schedule of so many steps that is faster than all before.
+    pub(super) fn search_steps(&mut self, target: StepTarget) -> Result<(), SearchError> {
+        self.conflicts_kept = self.conflicts_left / 2;
+        let quantum = self.topology.quantum();
+        let last = self.find_best_time();
+        let mut step = StepSearch {
+            steps: target.steps,
+            least: target.bound.checked_mul(quantum)?,
+            best: last.map(|time| time.checked_mul(quantum)).transpose()?,
+            found: None,
+            undecided: Vec::new(),
+        };
+        self.take_constructed(&mut step)?;
+        let is_faster = |step: &StepSearch| step.best.is_some_and(|best| best <= step.least);
+        if !is_faster(&step) {
+            if self.search_bound(&mut step, self.max_chunks)? == Attempt::NotFound {
+                self.climb_stairs(&mut step)?;
+            }
+        } else if let Some(found) = &step.found {
+            // As fast with fewer pieces is simpler.
+            let fewer = found.chunks - 1;
+            let undecided = std::mem::take(&mut step.undecided);
+            self.search_bound(&mut step, fewer)?;
+            step.undecided = undecided;
+        }
+        let best = step.best.map(|best| best.checked_div(quantum)).transpose()?;
+        if let Some(schedule) = step.found {
+            let time = schedule.measure().compute_time(self.topology)?;
+            let status = if time == target.bound {
+                PointStatus::Optimal
+            } else {
+                PointStatus::AboveBound { bound: target.bound }
+            };
+            self.points.push(FrontierPoint { schedule, time, status });
+        }
+        let StepTarget { steps, bound } = target;
+        self.step_counts.push(StepCount { steps, bound, best, undecided: step.undecided });
+        Ok(())
+    }
+
+    /// Begins with the fastest constructed schedule of so many steps, if it is faster than all of fewer steps.
+    fn take_constructed(&self, step: &mut StepSearch) -> Result<(), SearchError> {
+        for schedule in self.constructed {
+            let SchedulePoint { steps, rounds, chunks } = schedule.measure();
+            let ratio = Rational::new(i128::from(rounds), i128::from(chunks))?;
+            if steps == step.steps && step.best.is_none_or(|best| ratio < best) {
+                step.best = Some(ratio);
+                step.found = Some(schedule.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries the points whose time is the bound, up to so many pieces.
+    fn search_bound(
+        &mut self,
+        step: &mut StepSearch,
+        max_chunks: u32,
+    ) -> Result<Attempt, SearchError> {
+        for chunks in 1..=max_chunks {
+            let rounds = step.least.checked_mul(Rational::from_integer(u64::from(chunks)))?;
+            let rounds = rounds.to_integer().and_then(|rounds| u64::try_from(rounds).ok());
+            let Some(rounds) = rounds.filter(|rounds| *rounds >= u64::from(step.steps)) else {
+                continue;
+            };
+            match self.try_point(step, rounds, chunks)? {
+                Attempt::Found => return Ok(Attempt::Found),
+                Attempt::NotFound => {}
+                // Points above the bound may have fewer pieces.
+                Attempt::TooLarge => return Ok(Attempt::NotFound),
+            }
+        }
+        Ok(Attempt::NotFound)
+    }
+
+    /// Tries the points above the bound. If one is not possible, neither is one with as many rounds and more pieces: so
+    /// for each number of rounds the pieces grow until one is not possible, and then the rounds do.
+    fn climb_stairs(&mut self, step: &mut StepSearch) -> Result<(), SearchError> {
+        // More rounds than an edge can use, if it carries every unit to every rank in each step.
+        let ranks = u64::from(self.topology.count_ranks());
+        let most = self.search.count_units() as u64 * ranks * u64::from(step.steps);
+        let mut chunks = 1;
+        let mut rounds = u64::from(step.steps);
+        loop {
+            let Some(improving) = step.find_improving_chunks(rounds) else { return Ok(()) };
+            chunks = improving.max(chunks);
+            let is_last = step.best.is_none() && rounds > most;
+            if chunks > self.max_chunks || is_last {
+                return Ok(());
+            }
+            if !step.is_above_bound(rounds, chunks)? {
+                rounds += 1;
+                continue;
+            }
+            match self.try_point(step, rounds, chunks)? {
+                Attempt::Found => {}
+                Attempt::NotFound => rounds += 1,
+                Attempt::TooLarge => return Ok(()),
+            }
+        }
+    }
+
+    fn try_point(
+        &mut self,
+        step: &mut StepSearch,
+        rounds: u64,
+        chunks: u32,
+    ) -> Result<Attempt, SearchError> {
+        let point = SchedulePoint { steps: step.steps, rounds, chunks };
+        let conflicts =
+            self.point_conflicts.min(self.conflicts_left.saturating_sub(self.conflicts_kept));
+        if conflicts == 0 {
+            let reached = BudgetReached { limit: SolverLimit::AllConflicts, conflicts };
+            step.undecided.push(UndecidedPoint { point, reached });
+            return Ok(Attempt::TooLarge);
+        }
+        let PointAnswer { outcome, conflicts } = self.search.solve(point, conflicts)?;
+        self.conflicts_left = self.conflicts_left.saturating_sub(conflicts);
+        match outcome {
+            PointOutcome::Found(schedule) => {
+                step.best = Some(Rational::new(i128::from(rounds), i128::from(chunks))?);
+                step.found = Some(schedule);
+                Ok(Attempt::Found)
+            }
+            PointOutcome::Impossible => Ok(Attempt::NotFound),
+            PointOutcome::OutOfBudget(reached) => {
+                step.undecided.push(UndecidedPoint { point, reached });
+                Ok(match reached.limit {
+                    SolverLimit::Conflicts | SolverLimit::Routes => Attempt::NotFound,
+                    SolverLimit::Variables | SolverLimit::Ranks | SolverLimit::AllConflicts => {
+                        Attempt::TooLarge
+                    }
+                })
+            }
+        }
+    }
+}
+
+impl StepSearch {
+    /// The least number of pieces with which so many rounds are faster than the best schedule; `None` if there are none
+    /// that can be counted.
+    fn find_improving_chunks(&self, rounds: u64) -> Option<u32> {
+        let Some(best) = self.best else { return Some(1) };
+        // rounds / chunks < best
+        let product = i128::from(rounds).checked_mul(best.denominator())?;
+        u32::try_from(product.checked_div(best.numerator())? + 1).ok()
+    }
+
+    fn is_above_bound(&self, rounds: u64, chunks: u32) -> Result<bool, SearchError> {
+        Ok(Rational::new(i128::from(rounds), i128::from(chunks))? > self.least)
+    }
+}

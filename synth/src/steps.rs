@@ -1,0 +1,27 @@
+//! Schedules of steps: constructed ones, and those that a solver looks for.
+//!
+//! - `bfb`, `scatter`, `exchange` and `greedy` construct schedules from flows and matchings.
+//! - `encode`, `quotient`, `solver` and `solve` look for one of a certain size, or show that there is none.
+//!
+//! Each schedule is checked by [`crate::schedule::check_schedule`].
+
+pub mod bfb;
+mod construction;
+mod encode;
+mod error;
+pub mod exchange;
+pub mod greedy;
+pub mod hops;
+mod legs;
+mod quotient;
+mod routes;
+pub mod scatter;
+mod solve;
+mod solver;
+
+pub use construction::{ConstructionError, MAX_MOVES};
+pub use error::SearchError;
+pub use solve::{
+    BudgetReached, PointOutcome, SolverBudget, SolverLimit, solve_collective_point, solve_point,
+};
+pub(crate) use solve::{CollectiveSearch, PointAnswer};

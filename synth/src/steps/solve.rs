@@ -1,0 +1,370 @@
+//! The search for one schedule of steps: symmetric ones first, then any.
+
+use super::SearchError;
+use super::encode::{Encoding, EncodingGap, PointProblem, encode_point};
+use super::quotient::{UnitQuotient, list_quotients};
+use super::routes::{RouteTable, list_routes};
+use super::solver::Verdict;
+use crate::automorphism::Symmetry;
+use crate::collective::{Collective, CollectiveKind};
+use crate::graph::{Topology, Vertex};
+use crate::schedule::{
+    Move, MoveAction, Piece, SchedulePoint, StepSchedule, Unit, check_schedule, list_units,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A conflict in a formula with so many variables counts twice, in one with twice as many three times, and so on: so
+/// long does it take.
+const CHEAP_VARIABLES: u64 = 1 << 14;
+
+/// How much a search may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SolverBudget {
+    /// How many conflicts the solver may run into, over all searches for a point: symmetric schedules may take half of
+    /// what is left each, and others the rest. Those in formulas of more than 16,384 variables count several times. The
+    /// default takes about a second.
+    pub conflicts: u64,
+    /// How many variables a formula may have. The default takes some hundred megabytes.
+    pub variables: usize,
+    /// How many ranks a topology may have. Others have too many routes.
+    pub ranks: u32,
+    /// How many routes each rank may use to each other one; the shortest ones.
+    pub routes_per_pair: usize,
+}
+
+impl Default for SolverBudget {
+    fn default() -> SolverBudget {
+        SolverBudget { conflicts: 20_000, variables: 1 << 17, ranks: 64, routes_per_pair: 4 }
+    }
+}
+
+/// What a search found out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PointOutcome {
+    /// A schedule, which takes exactly so many steps and rounds.
+    Found(StepSchedule),
+    /// There is none: the solver has shown it.
+    Impossible,
+    /// Neither is known.
+    OutOfBudget(BudgetReached),
+}
+
+/// A budget ended a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetReached {
+    /// Which one.
+    pub limit: SolverLimit,
+    /// How many conflicts there were, counted like those that are allowed.
+    pub conflicts: u64,
+}
+
+/// A part of a [`SolverBudget`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SolverLimit {
+    /// [`SolverBudget::conflicts`].
+    Conflicts,
+    /// The conflicts for all points of so many steps of a frontier, of which none was left for this one.
+    AllConflicts,
+    /// [`SolverBudget::variables`].
+    Variables,
+    /// [`SolverBudget::ranks`].
+    Ranks,
+    /// [`SolverBudget::routes_per_pair`]: there is no schedule that uses the routes that were looked at.
+    Routes,
+}
+
+/// Searches for a schedule of a collective that has so many steps, rounds and pieces. What is summed up, and a Gather,
+/// is searched for backwards. The symmetry is one of the topology.
+///
+/// # Errors
+/// [`SearchError::Composed`] for an AllReduce, and those of [`solve_point`].
+pub fn solve_collective_point(
+    topology: &Topology,
+    kind: CollectiveKind,
+    point: SchedulePoint,
+    symmetry: &Symmetry,
+    budget: SolverBudget,
+) -> Result<PointOutcome, SearchError> {
+    let search = CollectiveSearch::new(topology, kind, symmetry, budget)?;
+    Ok(search.solve(point, budget.conflicts)?.outcome)
+}
+
+/// Searches for a schedule that copies units to those who need them, and has so many steps, rounds and pieces. The
+/// symmetry is one of the topology; what does not keep the units is not used.
+///
+/// # Errors
+/// [`SearchError::NotACopy`], [`SearchError::RankOutOfRange`], [`SearchError::MalformedPoint`] for no pieces or fewer
+/// rounds than steps, and [`SearchError::TooLarge`] for more pieces than can be numbered.
+pub fn solve_point(
+    topology: &Topology,
+    units: &[Unit],
+    point: SchedulePoint,
+    symmetry: &Symmetry,
+    budget: SolverBudget,
+) -> Result<PointOutcome, SearchError> {
+    let search = CopySearch::new(topology, units, symmetry, budget)?;
+    Ok(search.solve(topology, units, point, budget.conflicts)?.outcome)
+}
+
+/// What a search found out, and how many conflicts it took.
+pub(crate) struct PointAnswer {
+    pub(crate) outcome: PointOutcome,
+    pub(crate) conflicts: u64,
+}
+
+/// Searches for schedules of a collective.
+pub(crate) struct CollectiveSearch<'a> {
+    topology: &'a Topology,
+    units: Vec<Unit>,
+    copies: CopySearch,
+    /// For what is searched for backwards.
+    backwards: Option<BackwardCollective>,
+}
+
+/// What a collective is when it runs backwards.
+struct BackwardCollective {
+    topology: Topology,
+    units: Vec<Unit>,
+    /// Whether what meets at a rank is added up in the collective itself.
+    reduces: bool,
+}
+
+impl<'a> CollectiveSearch<'a> {
+    pub(crate) fn new(
+        topology: &'a Topology,
+        kind: CollectiveKind,
+        symmetry: &Symmetry,
+        budget: SolverBudget,
+    ) -> Result<CollectiveSearch<'a>, SearchError> {
+        let ranks = topology.count_ranks();
+        if let Some(rank) = kind.root().filter(|root| !topology.is_rank(*root)) {
+            return Err(SearchError::RankOutOfRange { rank });
+        }
+        let reduces = match kind {
+            CollectiveKind::AllReduce => return Err(SearchError::Composed),
+            CollectiveKind::ReduceScatter | CollectiveKind::Reduce(_) => true,
+            CollectiveKind::AllGather
+            | CollectiveKind::AllToAll
+            | CollectiveKind::Broadcast(_)
+            | CollectiveKind::Scatter(_)
+            | CollectiveKind::Gather(_) => false,
+        };
+        let units = list_units(&Collective::Known(kind), ranks);
+        let Some(forward) = kind.reverse() else {
+            let copies = CopySearch::new(topology, &units, symmetry, budget)?;
+            return Ok(CollectiveSearch { topology, units, copies, backwards: None });
+        };
+        let reversed = topology.reverse();
+        let backward_units = list_units(&Collective::Known(forward), ranks);
+        let symmetry = symmetry.reverse(&reversed);
+        let copies = CopySearch::new(&reversed, &backward_units, &symmetry, budget)?;
+        let backwards = BackwardCollective { topology: reversed, units: backward_units, reduces };
+        Ok(CollectiveSearch { topology, units, copies, backwards: Some(backwards) })
+    }
+
+    pub(crate) fn count_units(&self) -> usize {
+        self.units.len()
+    }
+
+    /// Searches for a schedule, with so many conflicts at most.
+    pub(crate) fn solve(
+        &self,
+        point: SchedulePoint,
+        max_conflicts: u64,
+    ) -> Result<PointAnswer, SearchError> {
+        let Some(backwards) = &self.backwards else {
+            return self.copies.solve(self.topology, &self.units, point, max_conflicts);
+        };
+        let BackwardCollective { topology, units, reduces } = backwards;
+        let answer = self.copies.solve(topology, units, point, max_conflicts)?;
+        let PointOutcome::Found(schedule) = answer.outcome else { return Ok(answer) };
+        let schedule = schedule.reverse(topology, self.topology, *reduces);
+        check_schedule(self.topology, &self.units, &schedule)?;
+        Ok(PointAnswer { outcome: PointOutcome::Found(schedule), ..answer })
+    }
+}
+
+/// Searches for schedules that copy units.
+struct CopySearch {
+    routes: RouteTable,
+    quotients: Vec<UnitQuotient>,
+    budget: SolverBudget,
+}
+
+impl CopySearch {
+    fn new(
+        topology: &Topology,
+        units: &[Unit],
+        symmetry: &Symmetry,
+        budget: SolverBudget,
+    ) -> Result<CopySearch, SearchError> {
+        check_units(topology, units)?;
+        let (routes, quotients) = if topology.count_ranks() <= budget.ranks {
+            let routes = list_routes(topology, budget.routes_per_pair);
+            (routes, list_quotients(topology, units, symmetry))
+        } else {
+            (RouteTable::empty(topology), Vec::new())
+        };
+        Ok(CopySearch { routes, quotients, budget })
+    }
+
+    /// The topology and the units are those that the search was made for.
+    fn solve(
+        &self,
+        topology: &Topology,
+        units: &[Unit],
+        point: SchedulePoint,
+        max_conflicts: u64,
+    ) -> Result<PointAnswer, SearchError> {
+        check_point(units, point)?;
+        let CopySearch { routes, quotients, budget } = self;
+        let mut limit = SolverLimit::Conflicts;
+        let mut conflicts = 0;
+        if topology.count_ranks() > budget.ranks {
+            limit = SolverLimit::Ranks;
+        }
+        for quotient in quotients {
+            let problem = PointProblem { topology, routes, units, point, quotient };
+            let is_whole = quotient.elements.len() == 1;
+            let mut encoding = match encode_point(problem, budget.variables) {
+                Ok(encoding) => encoding,
+                Err(EncodingGap::TooFewSteps) => return Ok(refuse(routes, conflicts)),
+                Err(EncodingGap::TooManyVariables) => {
+                    limit = SolverLimit::Variables;
+                    continue;
+                }
+            };
+            let formula = &mut encoding.formula;
+            let cost = 1 + formula.count_variables() as u64 / CHEAP_VARIABLES;
+            let left = max_conflicts.saturating_sub(conflicts) / cost;
+            let verdict = formula.solve(if is_whole { left } else { left / 2 });
+            conflicts += cost * formula.count_conflicts();
+            match verdict {
+                Verdict::Satisfiable => {
+                    let schedule = decode_schedule(problem, &encoding);
+                    check_schedule(topology, units, &schedule)?;
+                    return Ok(PointAnswer { outcome: PointOutcome::Found(schedule), conflicts });
+                }
+                Verdict::Unsatisfiable if is_whole => return Ok(refuse(routes, conflicts)),
+                Verdict::Unsatisfiable | Verdict::OutOfConflicts => {}
+            }
+        }
+        let reached = BudgetReached { limit, conflicts };
+        Ok(PointAnswer { outcome: PointOutcome::OutOfBudget(reached), conflicts })
+    }
+}
+
+/// There is no schedule on these routes.
+fn refuse(routes: &RouteTable, conflicts: u64) -> PointAnswer {
+    let outcome = if routes.is_complete {
+        PointOutcome::Impossible
+    } else {
+        PointOutcome::OutOfBudget(BudgetReached { limit: SolverLimit::Routes, conflicts })
+    };
+    PointAnswer { outcome, conflicts }
+}
+
+fn check_units(topology: &Topology, units: &[Unit]) -> Result<(), SearchError> {
+    for (index, unit) in units.iter().enumerate() {
+        if unit.origins.len() != 1 {
+            return Err(SearchError::NotACopy { unit: index });
+        }
+        let mut ranks = unit.origins.iter().chain(&unit.receivers);
+        if let Some(&rank) = ranks.find(|rank| !topology.is_rank(**rank)) {
+            return Err(SearchError::RankOutOfRange { rank });
+        }
+    }
+    Ok(())
+}
+
+fn check_point(units: &[Unit], point: SchedulePoint) -> Result<(), SearchError> {
+    let has_rounds =
+        if point.steps == 0 { point.rounds == 0 } else { point.rounds >= u64::from(point.steps) };
+    if point.chunks == 0 || !has_rounds {
+        return Err(SearchError::MalformedPoint);
+    }
+    let pieces = (units.len() as u64).checked_mul(u64::from(point.chunks));
+    let is_numbered = pieces.is_some_and(|pieces| pieces <= u64::from(u32::MAX));
+    if is_numbered { Ok(()) } else { Err(SearchError::TooLarge) }
+}
+
+/// The schedule that a solution describes, without sends that nobody needs.
+fn decode_schedule(problem: PointProblem<'_>, encoding: &Encoding) -> StepSchedule {
+    let PointProblem { topology, routes, units, point, quotient } = problem;
+    let mut moves: Vec<Move> = Vec::new();
+    let mut sends_of_units: BTreeMap<usize, Vec<UnitSend<'_>>> = BTreeMap::new();
+    for send in &encoding.sends {
+        if encoding.formula.is_true(send.literal) {
+            let route = &routes.routes[send.route];
+            let own = UnitSend { chunk: send.chunk, step: send.step, route };
+            sends_of_units.entry(send.unit).or_default().push(own);
+        }
+    }
+    for (index, sends) in &mut sends_of_units {
+        if let Some(unit) = units.get(*index) {
+            drop_useless(unit, sends);
+        }
+    }
+    for (index, image) in quotient.images.iter().enumerate() {
+        let sends = sends_of_units.get(&image.representative).map_or(&[][..], Vec::as_slice);
+        let Some(element) = quotient.elements.get(image.element) else { continue };
+        for send in sends {
+            moves.push(Move {
+                step: send.step,
+                from: element.map_vertex(send.route.from),
+                to: element.map_vertex(send.route.to),
+                piece: Piece(index as u32 * point.chunks + send.chunk),
+                action: MoveAction::Copy,
+                path: send.route.edges.iter().map(|edge| element.map_edge(*edge)).collect(),
+            });
+        }
+    }
+    moves.sort_unstable();
+    let rounds = count_rounds(topology, &moves, point);
+    StepSchedule { chunks: point.chunks, rounds, moves }
+}
+
+/// A piece of a unit takes a route.
+#[derive(Clone, Copy)]
+struct UnitSend<'a> {
+    chunk: u32,
+    step: u32,
+    route: &'a super::routes::Route,
+}
+
+/// Drops sends to ranks that neither need the piece nor send it on.
+fn drop_useless(unit: &Unit, sends: &mut Vec<UnitSend<'_>>) {
+    let mut senders: BTreeSet<(u32, Vertex)> = BTreeSet::new();
+    sends.sort_by_key(|send| std::cmp::Reverse(send.step));
+    sends.retain(|send| {
+        let is_useful =
+            unit.has_receiver(send.route.to) || senders.contains(&(send.chunk, send.route.to));
+        if is_useful {
+            senders.insert((send.chunk, send.route.from));
+        }
+        is_useful
+    });
+}
+
+/// How many rounds each step needs. What is left over goes to the last one.
+fn count_rounds(topology: &Topology, moves: &[Move], point: SchedulePoint) -> Vec<u64> {
+    let weights: Vec<u64> = topology.weighted_edges().map(|(_, weight)| weight).collect();
+    let mut loads: BTreeMap<(u32, usize), u64> = BTreeMap::new();
+    for own in moves {
+        for edge in &own.path {
+            *loads.entry((own.step, edge.0 as usize)).or_default() += 1;
+        }
+    }
+    let mut rounds = vec![1; point.steps as usize];
+    for ((step, edge), load) in loads {
+        let needed = load.div_ceil(weights.get(edge).copied().unwrap_or(1).max(1));
+        if let Some(rounds) = rounds.get_mut(step as usize) {
+            *rounds = needed.max(*rounds);
+        }
+    }
+    let used: u64 = rounds.iter().sum();
+    if let Some(last) = rounds.last_mut() {
+        *last += point.rounds.saturating_sub(used);
+    }
+    rounds
+}
