@@ -7,6 +7,7 @@ mod args;
 mod bound;
 mod build;
 mod check;
+mod collective;
 mod cuda;
 pub(crate) mod crash;
 mod decompile;
@@ -34,8 +35,10 @@ mod reference;
 mod report;
 mod run;
 mod settings;
+mod sketch;
 mod summary;
 mod sweep;
+mod synthesis;
 mod timings;
 mod topology;
 mod verify;
@@ -57,8 +60,10 @@ pub(crate) enum Status {
     Errors = 1,
     /// The command line asks for something impossible.
     Usage = 2,
-    /// A file could not be read or written.
+    /// A file could not be read or written; or a search ended at a budget, and what it found is not known to be the best.
     Files = 3,
+    /// What is asked for is impossible on the machine.
+    Impossible = 4,
 }
 
 /// Why a command could not do its work.
@@ -119,6 +124,7 @@ fn dispatch(args: &Args, reporter: &mut report::Reporter) -> Result<Status, Fail
         Command::Fmt(fmt) => format::run(fmt, reporter),
         Command::Topology(topology) => topology::run(&topology.command, reporter),
         Command::Bound(bound) => bound::run(bound, reporter),
+        Command::Synth(synth) => synthesis::run(synth, reporter),
         Command::Proof(proof) => proof::run(proof, reporter),
         Command::Explain(explain) => explain::run(explain),
         Command::New(new) => new::run(new),

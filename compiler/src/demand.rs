@@ -55,7 +55,7 @@ impl fmt::Display for PromiseError {
 impl std::error::Error for PromiseError {}
 
 /// How many contributions all promises together may have.
-const MOST_CONTRIBUTIONS: usize = 1 << 24;
+const MOST_CONTRIBUTIONS: usize = 1 << 22;
 
 /// The collective of the library with this name, if its bounds are known without looking at its promises.
 #[must_use]

@@ -13,6 +13,7 @@ mod goal;
 mod idle;
 mod in_place;
 mod namesake;
+mod scheduled;
 mod swap;
 mod unsolved;
 
@@ -35,6 +36,7 @@ pub use diff::{Side, diff};
 pub(crate) use early::first_codes;
 pub use early::{Early, early};
 pub use goal::Goal;
+pub use scheduled::{ScheduledFailure, write_scheduled_program};
 use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
@@ -252,6 +254,14 @@ fn passed(
         return (None, diagnostics);
     }
     let program = passed_through(passes, elaborated);
+    if !is_plan && sound {
+        let found = check::calls::told(&program.origins, check::machine::check(&program));
+        diagnostics.extend(found.into_iter().map(|report| {
+            report.note(
+                "in kernels of this target ports are memory channels; `--target nvshmem` has ports",
+            )
+        }));
+    }
     let mut any_size = false;
     if sound && proof != Proof::Skipped {
         let _checking = phase("check what is written", "");

@@ -33,4 +33,5 @@ pub mod decompile;
 pub mod import;
 pub mod driver;
 pub mod onset;
+pub mod synthesize;
 pub mod trial;

@@ -21,6 +21,8 @@ pub struct Machine {
     pub name: String,
     /// Where it is declared.
     pub declared: Span,
+    /// Where links are taken away from it, by `without`; none if none are.
+    pub reduced: Option<Span>,
     /// Its ranks, switches and edges.
     pub graph: Topology,
     /// The node of each rank; none if the topology has no `ranks_per_node`.

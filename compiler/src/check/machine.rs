@@ -118,8 +118,9 @@ impl Missing {
                     "nothing joins rank {} and rank {} on `{}`",
                     from.0, to.0, machine.name
                 );
-                Diagnostic::new(Code::E1108, place, message)
-                    .and(machine.declared, "no path of its links leads there")
+                let report = Diagnostic::new(Code::E1108, place, message)
+                    .and(machine.declared, "no path of its links leads there");
+                name_reduction(machine, report)
             }
             Lack::Switch { ranks, uses } => report_switch(machine, ranks, *uses, place),
         };
@@ -152,13 +153,27 @@ fn report_memory(machine: &Machine, from: RankId, to: RankId, place: Place) -> D
         Some(span) => report
             .and(span, "this joins them, but not for memory")
             .help("lead there over a port: `port(..)`"),
-        None => report.and(machine.declared, "no links join the two without passing another rank"),
+        None => name_reduction(
+            machine,
+            report.and(machine.declared, "no links join the two without passing another rank"),
+        ),
     };
     let between = machine.graph.ranks().find(|middle| {
         machine.joins_in_memory(here, *middle) && machine.joins_in_memory(*middle, there)
     });
     match between {
-        Some(middle) => report.help(format!("rank {middle} reaches both, and can forward")),
+        Some(middle) => report.help(format!(
+            "rank {} reaches rank {middle}, which reaches rank {} and can forward",
+            from.0, to.0
+        )),
+        None => report,
+    }
+}
+
+/// Links that are missing may have been taken away.
+fn name_reduction(machine: &Machine, report: Diagnostic) -> Diagnostic {
+    match machine.reduced {
+        Some(span) => report.and(span, "links are taken away here"),
         None => report,
     }
 }

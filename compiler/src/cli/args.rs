@@ -117,6 +117,8 @@ pub(crate) enum Command {
     Topology(Topology),
     /// Show the least that a collective takes on a machine, with proof
     Bound(Bound),
+    /// Find a schedule for a collective on a machine, and write its program
+    Synth(Synth),
     /// Check a file of proofs that `bound` wrote
     Proof(Proof),
     /// Format source files
@@ -168,7 +170,7 @@ pub(crate) struct MachineArgs {
     /// `'machines.ccl::pod(boxes=2)'`). For programs it sets the number of ranks, and comes before the program's own
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) topology: Option<String>,
-    /// The ranks of the machine that are used, in the order of the program's: `0,2,4,6`
+    /// The ranks of the machine that are used, in the order of the program's: `0,2,4,6` or `0..8`
     #[arg(long, value_name = "RANKS")]
     pub(crate) on: Option<String>,
 }
@@ -593,6 +595,64 @@ pub(crate) struct Bound {
     /// Up to how many steps there are bounds for each number of them [default: 6 more than the least number]
     #[arg(long, value_name = "N")]
     pub(crate) max_steps: Option<u32>,
+    /// How many numbers each linear program may change; a bound that ends there says so [default: 134217728, some
+    /// tenths of a second]
+    #[arg(long, value_name = "N")]
+    pub(crate) budget: Option<usize>,
+    /// Constraints.
+    #[command(flatten)]
+    pub(crate) sketch: SketchArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the proofs of all bounds to this file, which `cclc proof` checks
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) prove: Option<PathBuf>,
+    /// The folder in which imported files must be [default: the current one, or that of a source file outside it]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) root: Option<PathBuf>,
+}
+
+/// `cclc synth`
+#[derive(Debug, clap::Args)]
+pub(crate) struct Synth {
+    /// A collective of the library (`allgather`, `'broadcast(root=3)'`), or of a file (`'mine.ccl::exchange(chunks=2)'`)
+    pub(crate) collective: String,
+    /// The machine.
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+    /// Into how many pieces a chunk is cut at most
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub(crate) max_chunks: u32,
+    /// Up to how many steps are looked at [default: until no schedule can be better, or 6 more than the least number]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_steps: Option<u32>,
+    /// How many conflicts each search may run into
+    #[arg(long, value_name = "N")]
+    pub(crate) budget: Option<u64>,
+    /// Constraints.
+    #[command(flatten)]
+    pub(crate) sketch: SketchArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the proofs of all bounds to this file, which `cclc proof` checks
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) prove: Option<PathBuf>,
+    /// Write no programs
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The folder for the programs, or the file if it ends in `.ccl` and there is one program
+    #[arg(short, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with = "dry_run")]
+    pub(crate) output: Option<PathBuf>,
+    /// The folder in which imported files must be [default: the current one, or that of a source file outside it]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) root: Option<PathBuf>,
+}
+
+/// Constraints on the schedules that are looked for, or bounded.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct SketchArgs {
     /// A link that carries nothing: `0->1`, `0<->1`, `0->nvswitch[0]`; may be given several times
     #[arg(long, value_name = "LINK", help_heading = "Sketch")]
     pub(crate) forbid: Vec<String>,
@@ -605,15 +665,6 @@ pub(crate) struct Bound {
     /// What forwards values on their way
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Relay::Ranks, help_heading = "Sketch")]
     pub(crate) relay: Relay,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Write the proofs of all bounds to this file, which `cclc proof` checks
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) prove: Option<PathBuf>,
-    /// The folder in which imported files must be [default: the current one, or that of a source file outside it]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) root: Option<PathBuf>,
 }
 
 /// What forwards values.

@@ -169,6 +169,11 @@ fn check_program(
     reporter.add(more);
     let name = &unit.programs[program].name;
     let mut remarks = Vec::from_iter(remark);
+    if check.analyze && !given.has_machine() && unit.programs[program].machine.is_none() {
+        remarks.push(format!(
+            "`{name}` names no machine, so that there is nothing to analyze: `--topology NAME`"
+        ));
+    }
     let is_done = correct && !interrupt.is_set();
     let summary = if is_done { summaries.of_all() } else { None };
     let is_plan = goal == Goal::Executor;

@@ -65,7 +65,10 @@ pub(crate) fn read_machine(
     match import_topology(&text, format, name) {
         Ok(imported) => Ok(Some(imported)),
         Err(error) => {
-            let file = reporter.sources.add(shown, text.as_str());
+            // What follows the line is not shown.
+            let lines = text.split_inclusive('\n').take(error.line as usize);
+            let shown_bytes: usize = lines.map(str::len).sum();
+            let file = reporter.sources.add(shown, text.get(..shown_bytes).unwrap_or_default());
             reporter.add(vec![report_error(&error, file, &text)]);
             Ok(None)
         }

@@ -61,6 +61,7 @@ pub(crate) fn evaluate_reference(
     let interrupt = reporter.interrupt.clone();
     let (machine, reports) = evaluate_topology(&declarations.unit, &question, &interrupt);
     reporter.add(reports);
+    reporter.is_stopped();
     machine.ok_or_else(|| {
         reporter.finish();
         unusable()

@@ -7,18 +7,15 @@ use compiler::diagnostic::{Code, Diagnostic};
 use compiler::source::Span;
 use synth::graph::RateUnit;
 use synth::proof::read::check_proof;
-use synth::proof::{ProvedClaim, ProvedQuantity};
+use synth::proof::{MAX_PROOF_BYTES, ProvedClaim, ProvedQuantity};
 use synth::rational::Rational;
-
-/// The most bytes of a proof file.
-const MOST_BYTES: u64 = 1 << 28;
 
 /// How many bytes of a line are marked in a report.
 const MOST_SHOWN: u32 = 80;
 
 /// Checks a proof file, and prints what it proves.
 pub(crate) fn run(proof: &Proof, reporter: &mut Reporter) -> Result<Status, Failure> {
-    let most = reporter.limits.plan_bytes().min(MOST_BYTES);
+    let most = reporter.limits.plan_bytes().min(MAX_PROOF_BYTES as u64);
     let text = match files::text(&proof.file, most, &reporter.interrupt) {
         Ok(text) => text,
         Err(why) => {
@@ -42,11 +39,14 @@ pub(crate) fn run(proof: &Proof, reporter: &mut Reporter) -> Result<Status, Fail
         }
         Err(error) => {
             let name = files::name(&proof.file);
-            let file = reporter.sources.add(name, text.as_str());
-            let start = text.lines().take(error.line.saturating_sub(1)).map(|line| line.len() + 1);
-            let start = (start.sum::<usize>() as u32).min(text.len() as u32);
-            let length = text.lines().nth(error.line.saturating_sub(1)).map_or(0, str::len);
-            let span = Span { file, start, end: start + (length as u32).min(MOST_SHOWN) };
+            let before = text.split_inclusive('\n').take(error.line.saturating_sub(1));
+            let start: usize = before.map(str::len).sum();
+            let line = text.get(start..).unwrap_or_default().lines().next().unwrap_or_default();
+            // What follows the line is not shown.
+            let shown = text.get(..start + line.len()).unwrap_or_default();
+            let file = reporter.sources.add(name, shown);
+            let start = start as u32;
+            let span = Span { file, start, end: start + (line.len() as u32).min(MOST_SHOWN) };
             let report = Diagnostic::new(Code::E1112, span, error.flaw.to_string());
             reporter.add(vec![report]);
         }
@@ -63,10 +63,12 @@ fn describe_claim(claim: &ProvedClaim, unit: &str) -> String {
         ProvedQuantity::Steps => format!("  {collective}: at least {value} steps\n"),
         ProvedQuantity::TimePerChunk => format!("  {collective}: at least {value} {unit}\n"),
         ProvedQuantity::TimePerChunkInSteps(steps) => {
-            format!("  {collective}: at least {value} {unit} in {steps} steps\n")
+            let steps = if *steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
+            format!("  {collective}: at least {value} {unit} in {steps}\n")
         }
         ProvedQuantity::TimePerChunkInHops(hops) => {
-            format!("  {collective}: at least {value} {unit} with {hops} hops\n")
+            let hops = if *hops == 1 { "1 hop".to_owned() } else { format!("{hops} hops") };
+            format!("  {collective}: at least {value} {unit} with {hops}\n")
         }
         ProvedQuantity::TimePerChunkByRoots => format!(
             "  {collective}: at least {value} {unit}, if each part is summed up at one rank\n"

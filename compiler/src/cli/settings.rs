@@ -136,6 +136,11 @@ pub(crate) fn check_names(
 }
 
 impl Given {
+    /// Whether `--topology` names a machine.
+    pub(crate) fn has_machine(&self) -> bool {
+        self.machine.is_some()
+    }
+
     /// Whether an option sets the plan's name.
     pub(crate) fn names_the_plan(&self) -> bool {
         self.options.iter().any(|option| option.name == OptionName::Name)

@@ -91,6 +91,18 @@ impl<'a> Eval<'_, 'a> {
         made
     }
 
+    /// Checks the program's requirements, with the constants that they use, and declares nothing.
+    pub(super) fn check_requirements(&mut self) {
+        let mut made = FirstPass::default();
+        let world = self.world;
+        let is_statement = |item: &&ProgramItem| matches!(item, ProgramItem::Statement(_));
+        for item in world.program.body.iter().filter(is_statement) {
+            if self.declare_item(item, &mut made).is_err() {
+                return;
+            }
+        }
+    }
+
     fn declare_item(&mut self, item: &'a ProgramItem, made: &mut FirstPass) -> Evaluated<()> {
         let program = self.world.program;
         match item {

@@ -12,6 +12,7 @@ use super::eval::{Eval, Evaluated, Failed, Shared};
 use super::value::Value;
 use super::world::{Declared, World};
 use super::{Settings, contract, fuel, new_eval};
+use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::interrupt::Interrupt;
 use crate::machine::{EdgeEnds, Machine, MachineReach};
@@ -24,9 +25,9 @@ use crate::syntax::ast::Direction;
 use crate::table::Id;
 use reports::{
     bad_count, no_rate, no_such_link, no_such_rank, no_such_switch, self_loop, too_many_links,
-    too_many_vertices, wrong_domains, wrong_graph, wrong_nodes, wrong_rank_count,
+    too_many_vertices, unusable_link, wrong_domains, wrong_graph, wrong_nodes, wrong_rank_count,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -184,17 +185,27 @@ impl<'a> Eval<'_, 'a> {
         let topology = &world.unit.topologies[used.topology];
         let frame =
             self.arguments(&topology.parameters, &used.arguments, topology.frame.len(), used.span)?;
-        let arguments = contract::arguments(&topology.parameters, &frame);
+        let arguments: Vec<String> = topology
+            .parameters
+            .iter()
+            .zip(&frame)
+            .filter_map(|(parameter, value)| {
+                Some(format!("{} = {}", parameter.name, write_argument(value)?))
+            })
+            .collect();
         let mut draft = Draft::new(topology);
         self.nested(frame, &topology.frame, used.span, |eval| eval.draft(&mut draft))?;
+        let mut removed = BTreeSet::new();
         for ends in &used.without {
-            self.remove_links(&mut draft, ends)?;
+            self.remove_links(&mut draft, &mut removed, ends)?;
         }
         let kept = match &used.on {
             Some(on) => self.kept_ranks(&draft, on)?,
             None => (0..draft.ranks() as u32).collect(),
         };
-        self.build(draft, &kept, name_machine(topology, &arguments))
+        let reduced = used.without.first().map(|ends| ends.span);
+        let machine = self.build(draft, &kept, name_machine(topology, &arguments))?;
+        Ok(Machine { reduced, ..machine })
     }
 
     fn draft(&mut self, draft: &mut Draft<'a>) -> Evaluated<()> {
@@ -384,9 +395,12 @@ impl<'a> Eval<'_, 'a> {
         };
         let abilities = own.abilities.as_ref().or(all.and_then(|all| all.abilities.as_ref()));
         let has = |ability: Ability| abilities.is_none_or(|list| list.abilities.contains(&ability));
-        let abilities = EdgeAbilities { memory: has(Ability::Memory), port: has(Ability::Port) };
+        let edge = EdgeAbilities { memory: has(Ability::Memory), port: has(Ability::Port) };
+        if let Some(list) = abilities.filter(|_| !edge.memory && !edge.port) {
+            return Err(self.fail_at(String::new(), unusable_link(list.span)));
+        }
         let rate = EdgeRate { amount: Rational::from_integer(amount.unsigned_abs()), unit };
-        Ok(Traits { rate, place: bandwidth.span, latency, abilities })
+        Ok(Traits { rate, place: bandwidth.span, latency, abilities: edge })
     }
 
     fn latency(&mut self, expr: &'a Expr) -> Evaluated<u64> {
@@ -418,17 +432,29 @@ impl<'a> Eval<'_, 'a> {
         Ok(())
     }
 
-    fn remove_links(&mut self, draft: &mut Draft, ends: &'a EndPair) -> Evaluated<()> {
+    fn remove_links(
+        &mut self,
+        draft: &mut Draft,
+        removed: &mut BTreeSet<EdgeEnds>,
+        ends: &'a EndPair,
+    ) -> Evaluated<()> {
         let EdgeEnds { from, to } = self.ends(draft, ends)?;
         let before = draft.edges.len();
         let back = ends.direction == Direction::Both;
         draft.edges.retain(|row| {
             let forward = row.edge.from == from && row.edge.to == to;
             let backward = back && row.edge.from == to && row.edge.to == from;
+            if forward || backward {
+                removed.insert(EdgeEnds { from: row.edge.from, to: row.edge.to });
+            }
             !forward && !backward
         });
         if draft.edges.len() < before {
             Ok(())
+        } else if removed.contains(&EdgeEnds { from, to }) {
+            let message = "this link is taken away already";
+            let report = Diagnostic::new(Code::E1111, ends.span, message);
+            Err(self.fail_at(String::new(), report.help("name each link once")))
         } else {
             Err(self.fail_at(String::new(), no_such_link(ends.span, draft)))
         }
@@ -490,6 +516,7 @@ impl<'a> Eval<'_, 'a> {
         Ok(Machine {
             name,
             declared: draft.topology.span,
+            reduced: None,
             graph,
             nodes,
             switches: draft.names,
@@ -500,11 +527,31 @@ impl<'a> Eval<'_, 'a> {
 }
 
 /// `dgx_h100(boxes = 2)`
-fn name_machine(topology: &Topology, arguments: &[(String, String)]) -> String {
+fn name_machine(topology: &Topology, arguments: &[String]) -> String {
     if arguments.is_empty() {
         return topology.name.clone();
     }
-    let arguments: Vec<String> =
-        arguments.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     format!("{}({})", topology.name, arguments.join(", "))
+}
+
+/// An argument as it is written in source; none if it has no such form.
+fn write_argument(value: &Value) -> Option<String> {
+    match value {
+        Value::Rate(rate) => Some(bytes::rate_text(*rate)),
+        Value::Time(time) => Some(bytes::time_text(*time)),
+        Value::List(list) => {
+            let members: Option<Vec<String>> =
+                list.iter().map(|member| write_argument(&member)).collect();
+            Some(format!("[{}]", members?.join(", ")))
+        }
+        Value::Unset
+        | Value::Int(_)
+        | Value::Bool(_)
+        | Value::Str(_)
+        | Value::Chunk(_)
+        | Value::Buffer(_)
+        | Value::Channel(_)
+        | Value::Semaphore(_)
+        | Value::Block(_) => contract::written(value),
+    }
 }

@@ -54,7 +54,13 @@ pub(super) fn start<'a>(
     eval.world = World { ranks, ranks_per_node, ..world };
     eval.shared.forget_results();
     eval.check_ranks().ok()?;
-    let machine = eval.find_machine(settings, ranks_per_domain).ok()?;
+    let Ok(machine) = eval.find_machine(settings, ranks_per_domain) else {
+        // A program that is not meant for these parameters says so itself.
+        let (world, frame) = (eval.world, std::mem::take(&mut eval.frame));
+        let own = Rc::new(Declared::new(program));
+        new_eval(world, shared, Some(0), frame, own).check_requirements();
+        return None;
+    };
     // A machine says how far memory reaches, unless the program does.
     let implied = match &machine {
         Some(machine) if program.ranks_per_domain.is_none() => machine.find_domain_width(),

@@ -490,7 +490,12 @@ fn example(have: &Type, want: &Type, text: &str) -> String {
         (Type::Int | Type::Rank, Type::List(member))
             if matches!(**member, Type::Int | Type::Rank) && text.starts_with('`') =>
         {
-            format!(", such as `0..{}`", text.trim_matches('`'))
+            let text = text.trim_matches('`');
+            if text == "0" {
+                ", such as `[0]`".to_owned()
+            } else {
+                format!(", such as `0..{text}`")
+            }
         }
         (Type::List(member), Type::Channel | Type::Block | Type::Semaphore)
             if **member == *want && text.starts_with('`') =>

@@ -589,7 +589,9 @@ pub fn other_unit(unit: &str) -> Option<&'static str> {
     Some(match unit {
         "K" | "k" | "KB" | "kB" | "kb" | "Kb" | "kib" | "KIB" => "for 1024 bytes, write `1KiB`",
         "M" | "m" | "MB" | "mb" | "Mb" | "mib" | "MIB" => "for 1024 KiB, write `1MiB`",
-        "G" | "g" | "GB" | "gb" | "Gb" | "gib" | "GIB" => "for 1024 MiB, write `1GiB`",
+        "G" | "g" | "GB" | "gb" | "Gb" | "gib" | "GIB" => {
+            "for 1024 MiB, write `1GiB`; for a rate, `1GBps` or `1Gbps`"
+        }
         _ => return None,
     })
 }

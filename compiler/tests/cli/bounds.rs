@@ -375,3 +375,116 @@ fn an_analysis_names_the_busiest_link() {
     // Three chunks go round in one direction, where both directions could carry them.
     says(&run.stderr, &["N0503", "takes 3 rounds, 2.00 times the least (3/2)"]);
 }
+
+#[test]
+fn what_has_no_machine_has_no_analysis() {
+    let folder = Folder::with("a.ccl", GOOD);
+    let run = ends(folder.cclc("check a.ccl --analyze"), 0);
+    says(&run.stderr, &["names no machine", "--topology NAME"]);
+}
+
+/// Kernels for CUDA reach ports as memory: two ranks that only a network joins cannot be reached so.
+#[test]
+fn ports_of_kernels_need_memory() {
+    let folder = Folder::with(
+        "m.ccl",
+        "topology far { ranks 2; link 0 <-> 1, bandwidth = 1GBps, abilities = [port]; }",
+    );
+    let program = super::manifest("../stdlib/ccl/algorithms/sendrecv_port.ccl");
+    let line = format!("check {} -D ranks=2 --topology m.ccl", program.display());
+    ends(folder.cclc(&format!("{line} --target nvshmem")), 0);
+    let run = ends(folder.cclc(&format!("{line} --target cuda")), 1);
+    says(&run.stderr, &["E1107", "in kernels of this target ports are memory channels"]);
+}
+
+#[test]
+fn a_sketch_is_part_of_the_answer() {
+    let folder = empty();
+    let run = ends(folder.cclc("bound allgather --topology dgx1 --forbid 0->1"), 0);
+    says(&run.stdout, &["allgather on dgx1 (8 ranks)", "with --forbid '0->1'"]);
+    let found = bound(&folder, "allgather --topology dgx1 --forbid 0->1");
+    assert_eq!(found["sketch"], "--forbid '0->1'");
+    let run = ends(
+        folder.cclc("bound allgather --topology ring(ranks=3) --forbid 0->1 --forbid 0->2"),
+        1,
+    );
+    says(&run.stderr, &["E1106", "with `--forbid '0->1' --forbid '0->2'`"]);
+    let run = ends(folder.cclc("bound allgather --topology mi250(boxes=2) --via 0->1"), 2);
+    says(&run.stderr, &["joins two ranks of one node"]);
+}
+
+#[test]
+fn machines_are_named_with_all_their_arguments() {
+    let found =
+        bound(&empty(), "allgather --topology rail_optimized(boxes=2,card=100GBps) --max-steps 1");
+    let name = found["topology"].as_str().unwrap();
+    assert!(name.contains("card = 100GBps"), "{name}");
+}
+
+/// What a search did not finish is said of each bound, also as JSON; a larger budget finishes it.
+#[test]
+fn bounds_that_ended_early_say_so() {
+    let folder = empty();
+    let found = bound(&folder, "broadcast --topology full(ranks=16) --budget 1000");
+    let stopped = found["completeness_by_steps"].as_object().unwrap();
+    assert!(stopped.values().any(|one| one.as_str().unwrap().starts_with("stopped")), "{found}");
+    let run = ends(folder.cclc("bound broadcast --topology full(ranks=16) --budget 1000"), 0);
+    says(&run.stdout, &["no less than with any number of steps (stopped at the budget"]);
+}
+
+#[test]
+fn switches_without_abilities_make_bounds_for_steps_weak() {
+    let folder = empty();
+    let note = "let every switch copy and add up";
+    let run = ends(folder.cclc("bound broadcast --topology hub(ranks=8)"), 0);
+    says(&run.stdout, &[note]);
+    let run = ends(folder.cclc("bound broadcast --topology ring(ranks=8)"), 0);
+    assert!(!run.stdout.contains(note), "{}", run.stdout);
+}
+
+/// Many chunks are not listed one by one.
+#[test]
+fn chunks_of_the_library_are_a_factor() {
+    let folder = empty();
+    let started = Instant::now();
+    let rows = [
+        ("allgather(chunks=1000000)", "1500000"),
+        ("allreduce(chunks=1)", "3"),
+        ("allreduce", "3/4"),
+        ("reducescatter(chunks=2)", "3"),
+        ("broadcast(chunks=4)", "2"),
+    ];
+    for (collective, rounds) in rows {
+        let found = bound(&folder, &format!("{collective} --topology ring(ranks=4) --max-steps 1"));
+        assert_eq!(found["rounds_per_chunk"], rounds, "{collective}");
+    }
+    assert!(started.elapsed() < Duration::from_secs(20));
+}
+
+/// Demands without flows, and groups of them, take neither time nor memory for every edge.
+#[test]
+fn large_proofs_of_nothing_are_refused_soon() {
+    let mut text = "ccl-proof 1\nrates relative\nranks 2\n".to_owned();
+    for latency in 0..20_000 {
+        text += &format!("edge 0 1 1 {latency}\n");
+    }
+    text += "edge 1 0 1 0\n";
+    for group in 0..5000 {
+        text += &format!("demand 1 {group} : 0 : 0\n");
+    }
+    text += "demand 1 - : 0 : 1\nflow demands 1/20000 : 0 1\nend 1\n";
+    let folder = Folder::with("a.proof", &text);
+    let started = Instant::now();
+    let run = folder.cclc("proof a.proof");
+    assert!(matches!(run.status, Some(0 | 1)), "{:?} {}", run.status, run.stderr);
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_place_in_a_proof_is_right_with_any_ends_of_lines() {
+    let lines = ["ccl-proof 1", "rates relative", "ranks 2", "edge 0 1 1 0", "edge 1 0 1 0"];
+    let text = lines.join("\r\n") + "\r\ncut allgather 2 : 0\r\nend 1\r\n";
+    let folder = Folder::with("a.proof", &text);
+    let run = ends(folder.cclc("proof a.proof --message-format short"), 1);
+    says(&run.stderr, &["a.proof:6:1"]);
+}

@@ -22,6 +22,8 @@ pub(super) struct Answer<'a> {
     pub(super) name: &'a str,
     pub(super) machine: &'a Machine,
     pub(super) bounds: &'a CollectiveBounds,
+    /// The flags of the sketch, as they were given; empty without one.
+    pub(super) sketch: &'a str,
 }
 
 impl Answer<'_> {
@@ -34,9 +36,12 @@ impl Answer<'_> {
     }
 
     fn fill_text(&self, text: &mut String) -> std::fmt::Result {
-        let Answer { name, machine, bounds } = self;
+        let Answer { name, machine, bounds, sketch } = self;
         let ranks = machine.graph.count_ranks();
         writeln!(text, "{name} on {} ({ranks} ranks)", machine.name)?;
+        if !sketch.is_empty() {
+            writeln!(text, "  with {sketch}")?;
+        }
         writeln!(text, "  a chunk is {}", self.describe_chunk())?;
         writeln!(text, "  {}", self.describe_round())?;
         let steps = &bounds.steps;
@@ -55,7 +60,7 @@ impl Answer<'_> {
                 format!("in {} steps", bound.steps)
             };
             let value = self.write_rounds(bound.value);
-            writeln!(text, "  {label:<12}{value:>12}  {}", describe_step(bound))?;
+            writeln!(text, "  {label:<12}{value:>12}  {}", self.describe_step(bound))?;
         }
         for note in self.notes() {
             writeln!(text, "  note: {note}")?;
@@ -65,7 +70,14 @@ impl Answer<'_> {
 
     /// One line of JSON.
     pub(super) fn write_json(&self) -> String {
-        let Answer { name, machine, bounds } = self;
+        let Answer { name, machine, bounds, sketch } = self;
+        let completeness_by_steps: Map<String, Value> = bounds
+            .by_steps
+            .iter()
+            .map(|bound| {
+                (bound.steps.to_string(), json!(self.find_completeness(bound).to_string()))
+            })
+            .collect();
         let by_steps: Map<String, Value> = bounds
             .by_steps
             .iter()
@@ -78,6 +90,8 @@ impl Answer<'_> {
             "steps": bounds.steps.steps,
             "rounds_per_chunk": self.write_rounds(bounds.bandwidth.value),
             "by_steps": by_steps,
+            "completeness_by_steps": completeness_by_steps,
+            "sketch": sketch,
             "witness": self.witness_json(),
             "completeness": bounds.bandwidth.completeness.to_string(),
             "trees_per_root": bounds.tree_count,
@@ -269,6 +283,12 @@ impl Answer<'_> {
                 "bounds for more steps are left out: a search ended at its budget".to_owned(),
             ),
         }
+        if self.has_weak_switches() && !bounds.by_steps.is_empty() {
+            notes.push(
+                "the bounds for numbers of steps let every switch copy and add up: without `multicast` and `reduce` the least may be more"
+                    .to_owned(),
+            );
+        }
         if bounds.bandwidth.scope == BoundScope::RootedSums {
             notes.push(
                 "the bandwidth bound is that of algorithms that sum each part of the buffer up at one rank, and send the sum from there"
@@ -338,13 +358,47 @@ impl Answer<'_> {
     }
 }
 
-fn describe_step(bound: &BoundInSteps) -> String {
-    let witness = match &bound.witness {
-        StepWitness::Layered(_) | StepWitness::Flows(_) => "by lengths of links in each step",
-        StepWitness::Bandwidth => "the bandwidth bound",
-        StepWitness::OneMoreStep => "no less than with one step more",
-    };
-    qualify(witness, bound.completeness)
+impl Answer<'_> {
+    fn describe_step(&self, bound: &BoundInSteps) -> String {
+        let completeness = self.find_completeness(bound);
+        let witness = match &bound.witness {
+            StepWitness::Layered(_) | StepWitness::Flows(_) => "by lengths of links in each step",
+            StepWitness::Bandwidth if completeness == Completeness::Optimal => {
+                "the bandwidth bound"
+            }
+            StepWitness::Bandwidth => "no less than with any number of steps",
+            StepWitness::OneMoreStep => "no less than with one step more",
+        };
+        qualify(witness, completeness)
+    }
+
+    /// Whether a bound is the optimum of its program: where it is the bandwidth bound, that one has to be, too.
+    fn find_completeness(&self, bound: &BoundInSteps) -> Completeness {
+        match (bound.completeness, &bound.witness) {
+            (Completeness::Optimal, StepWitness::Bandwidth) => self.bounds.bandwidth.completeness,
+            (completeness, _) => completeness,
+        }
+    }
+
+    /// Whether the bounds for numbers of steps let a switch do what it cannot: they count what enters and leaves it
+    /// without asking whether it was copied or added up there.
+    fn has_weak_switches(&self) -> bool {
+        let shares = match self.kind() {
+            Some(
+                CollectiveKind::AllToAll | CollectiveKind::Scatter(_) | CollectiveKind::Gather(_),
+            ) => false,
+            Some(
+                CollectiveKind::AllGather
+                | CollectiveKind::ReduceScatter
+                | CollectiveKind::AllReduce
+                | CollectiveKind::Broadcast(_)
+                | CollectiveKind::Reduce(_),
+            )
+            | None => true,
+        };
+        let switches = self.machine.graph.switches();
+        shares && switches.iter().any(|switch| !switch.multicast || !switch.reduce)
+    }
 }
 
 /// Says of a bound that is not known to be the least one that it may be below it.

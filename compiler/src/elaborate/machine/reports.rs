@@ -133,6 +133,12 @@ pub(super) fn no_rate(span: Span, amount: i64, unit: RateUnit) -> Diagnostic {
         .help("leave out links that carry nothing with a condition: `link a in 0..n if ..: ..`")
 }
 
+/// Abilities without `memory` and `port`.
+pub(super) fn unusable_link(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::E1101, span, "no channel can use what has neither `memory` nor `port`")
+        .help("say which can: `abilities = [memory]`; without `abilities` both can")
+}
+
 pub(super) fn no_such_link(span: Span, draft: &Draft) -> Diagnostic {
     let message = format!("`{}` has no such link", draft.topology.name);
     Diagnostic::new(Code::E1111, span, message).note(

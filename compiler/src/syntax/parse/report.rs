@@ -153,6 +153,8 @@ pub(super) fn missing(input: &mut Reader<'_, '_>, text: &str, place: &str) -> Fa
             let one = vec![Edit { span: after, text: "[1]".to_owned() }];
             report.guess("for one chunk, insert `[1]`", one)
         }
+        ("(", Some(Kind::Ports)) => report
+            .help("for instance `ports (r in 0..8: r), bandwidth = 450GBps;`, or `ports (0);`"),
         ("(", _) => report.help("for instance `#[allow(unused, \"why\")]`"),
         (":", _) if rest(input).first().is_some_and(|next| next.kind == Kind::RightParen) => {
             report.help(foreign::CONTAINS)

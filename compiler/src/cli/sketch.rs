@@ -1,31 +1,66 @@
-//! `--forbid`, `--via`, `--max-hops` and `--relay`: constraints on the schedules that bounds are about.
+//! `--forbid`, `--via`, `--max-hops` and `--relay`: constraints on the schedules that are looked for, or bounded.
 
-use crate::cli::Failure;
-use crate::cli::args::{Bound, Relay};
+use super::Failure;
+use super::args::{Relay, SketchArgs};
 use compiler::machine::Machine;
 use std::collections::BTreeMap;
-use synth::graph::{EdgeIndex, Vertex};
+use synth::graph::{DirectedEdge, EdgeIndex, Vertex};
 use synth::sketch;
 
 /// How many pairs of nodes `--via` may be about.
 const MOST_PASSAGES: usize = 1 << 12;
 
 /// The constraints that the flags give.
-pub(super) fn read_sketch(bound: &Bound, machine: &Machine) -> Result<sketch::Sketch, Failure> {
+pub(crate) fn read_sketch(args: &SketchArgs, machine: &Machine) -> Result<sketch::Sketch, Failure> {
     let mut forbidden = Vec::new();
-    for link in &bound.forbid {
+    for link in &args.forbid {
         forbidden.extend(find_edges(machine, "--forbid", link)?);
     }
     let mut via = Vec::new();
-    for link in &bound.via {
+    for link in &args.via {
         via.extend(find_edges(machine, "--via", link)?);
     }
     let passages = if via.is_empty() { Vec::new() } else { pair_nodes(machine, &via)? };
-    let relay = match bound.relay {
+    for link in &args.via {
+        require_between_nodes(machine, link)?;
+    }
+    let relay = match args.relay {
         Relay::None => sketch::Relay::Nothing,
         Relay::Ranks => sketch::Relay::Ranks,
     };
-    Ok(sketch::Sketch { forbidden, passages, max_hops: bound.max_hops, relay })
+    Ok(sketch::Sketch { forbidden, passages, max_hops: args.max_hops, relay })
+}
+
+/// The flags as they were given; empty if there are none.
+pub(crate) fn write_flags(args: &SketchArgs) -> String {
+    let mut flags: Vec<String> = Vec::new();
+    flags.extend(args.forbid.iter().map(|link| format!("--forbid '{link}'")));
+    flags.extend(args.via.iter().map(|link| format!("--via '{link}'")));
+    flags.extend(args.max_hops.map(|hops| format!("--max-hops {hops}")));
+    if args.relay == Relay::None {
+        flags.push("--relay none".to_owned());
+    }
+    flags.join(" ")
+}
+
+/// Links of `--via` lead out of nodes: a link of two ranks of one node would say nothing.
+fn require_between_nodes(machine: &Machine, link: &str) -> Result<(), Failure> {
+    let nodes = machine.nodes.as_deref().unwrap_or_default();
+    let find_node = |edge: &EdgeIndex, ends: fn(&DirectedEdge) -> Vertex| {
+        let edge = machine.graph.edges().get(edge.0 as usize)?;
+        nodes.get(ends(edge).0 as usize)
+    };
+    let edges = find_edges(machine, "--via", link)?;
+    let is_inside = edges.iter().any(|edge| {
+        let [from, to] = [find_node(edge, |edge| edge.from), find_node(edge, |edge| edge.to)];
+        from.is_some() && from == to
+    });
+    if is_inside {
+        return Err(Failure::Usage(format!(
+            "`--via {link}`: the link joins two ranks of one node, and `--via` names links between nodes"
+        )));
+    }
+    Ok(())
 }
 
 /// A passage for each pair of nodes.

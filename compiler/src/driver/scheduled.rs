@@ -1,0 +1,132 @@
+//! From a schedule to the text of a program that is compiled, checked and compared with the schedule before anybody
+//! sees it.
+
+use super::{Proof, load, lower};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::elaborate::Settings;
+use crate::interrupt::Interrupt;
+use crate::ir::{Program, Where};
+use crate::machine::{EdgeEnds, Machine};
+use crate::resolve::program::ProgramId;
+use crate::source::SourceMap;
+use crate::synthesize::{ProgramRequest, UnwrittenProgram, write_step_program};
+use crate::table::Id;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use synth::graph::Vertex;
+use synth::schedule::StepSchedule;
+
+/// Why there is no program of a schedule.
+#[derive(Clone, Debug)]
+pub enum ScheduledFailure {
+    /// No text was written.
+    Unwritten(UnwrittenProgram),
+    /// The checks found something in the text.
+    Refused {
+        /// The text.
+        text: String,
+        /// What they found: warnings and errors.
+        reports: Vec<Diagnostic>,
+    },
+    /// The program moves something else than the schedule.
+    OtherTraffic {
+        /// Between which ranks.
+        ends: EdgeEnds,
+        /// How many pieces the schedule moves.
+        scheduled: u64,
+        /// How many the program moves.
+        moved: u64,
+    },
+}
+
+impl fmt::Display for ScheduledFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScheduledFailure::Unwritten(why) => why.fmt(f),
+            ScheduledFailure::Refused { reports, .. } => {
+                let messages: Vec<String> = reports
+                    .iter()
+                    .take(3)
+                    .map(|report| format!("{}: {}", report.code.id(), report.message))
+                    .collect();
+                write!(f, "the checks find something in it: {}", messages.join("; "))
+            }
+            ScheduledFailure::OtherTraffic { ends, scheduled, moved } => {
+                let EdgeEnds { from, to } = ends;
+                write!(
+                    f,
+                    "it moves {moved} pieces from rank {from} to rank {to}, and the schedule {scheduled}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for ScheduledFailure {}
+
+/// Writes the program of a schedule, and makes sure of it: the front end and both checks find nothing in it but notes,
+/// it fits the executor's limits on operations and channels that checks know, and between each pair of ranks it moves as
+/// many pieces as the schedule.
+///
+/// # Errors
+/// [`ScheduledFailure`]; none of its kinds is the fault of whoever asked.
+pub fn write_scheduled_program(
+    request: &ProgramRequest<'_>,
+    machine: &Arc<Machine>,
+    interrupt: &Interrupt,
+) -> Result<String, ScheduledFailure> {
+    let text = write_step_program(request).map_err(ScheduledFailure::Unwritten)?;
+    let mut sources = SourceMap::default();
+    let main = sources.add("<synthesized>", text.as_str());
+    let (unit, mut reports) =
+        load(main, &mut sources, &mut |_| Err("no file is read here".to_owned()));
+    let settings = Settings { machine: Some(machine.clone()), ..Settings::default() };
+    let mut lowered = None;
+    if !unit.programs.is_empty() {
+        let id = ProgramId::from_index(0);
+        let (program, found) = lower(&unit, id, &settings, Proof::Needed, interrupt);
+        lowered = program;
+        reports.extend(found);
+    }
+    reports.retain(|report| report.severity > Severity::Note);
+    let Some(lowered) = lowered.filter(|_| reports.is_empty()) else {
+        return Err(ScheduledFailure::Refused { text, reports });
+    };
+    compare_traffic(lowered.program(), request.schedule)?;
+    Ok(text)
+}
+
+fn compare_traffic(program: &Program, schedule: &StepSchedule) -> Result<(), ScheduledFailure> {
+    let mut scheduled: BTreeMap<EdgeEnds, u64> = BTreeMap::new();
+    for own in &schedule.moves {
+        *scheduled.entry(EdgeEnds { from: own.from, to: own.to }).or_default() += 1;
+    }
+    let mut moved: BTreeMap<EdgeEnds, u64> = BTreeMap::new();
+    for (id, rank) in program.ranks.entries() {
+        let here = Vertex(id.0);
+        for transfer in rank.all_ops().filter_map(|op| op.transfer()) {
+            for operand in &transfer.sources {
+                if let Where::Remote(peer) = operand.place {
+                    let ends = EdgeEnds { from: Vertex(peer.0), to: here };
+                    *moved.entry(ends).or_default() += u64::from(operand.size);
+                }
+            }
+            for operand in &transfer.destinations {
+                if let Where::Remote(peer) = operand.place {
+                    let ends = EdgeEnds { from: here, to: Vertex(peer.0) };
+                    *moved.entry(ends).or_default() += u64::from(operand.size);
+                }
+            }
+        }
+    }
+    let pairs = scheduled.keys().chain(moved.keys()).copied();
+    for ends in pairs.collect::<std::collections::BTreeSet<_>>() {
+        let [scheduled, moved] =
+            [&scheduled, &moved].map(|all| all.get(&ends).copied().unwrap_or(0));
+        if scheduled != moved {
+            return Err(ScheduledFailure::OtherTraffic { ends, scheduled, moved });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Programs of schedules: from moves, or trees, to source text that an author could continue with.
+//!
+//! In: a machine, a collective, and a schedule for it (`synth::schedule`). Out: a `.ccl` file that is formatted. Nothing
+//! here is taken on trust: whoever writes the file compiles and checks the text first.
+//!
+//! - `channels` says which channels the schedule needs: memory, ports, or both.
+//! - `rows` turns moves into the lines of a table.
+//! - `table` writes schedules in which a piece has the same place on all ranks: AllGather, Broadcast, ReduceScatter,
+//!   Reduce and AllReduce.
+//! - `routed` writes those in which each piece goes from an input to an output, through scratch memory on its way:
+//!   AllToAll, Scatter and Gather.
+
+mod channels;
+mod routed;
+mod rows;
+mod table;
+
+use crate::machine::Machine;
+use crate::syntax;
+use channels::Channels;
+use std::fmt;
+use std::fmt::Write as _;
+use synth::collective::CollectiveKind;
+use synth::schedule::{SchedulePoint, StepSchedule};
+
+/// What is written.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramRequest<'a> {
+    /// The machine that the schedule is for.
+    pub machine: &'a Machine,
+    /// Whether the library has the machine, so that the program can name it.
+    pub is_library_machine: bool,
+    /// The collective.
+    pub kind: CollectiveKind,
+    /// The schedule; of an AllReduce, a ReduceScatter and then an AllGather.
+    pub schedule: &'a StepSchedule,
+    /// The name of the program.
+    pub name: &'a str,
+    /// What the file says of the program at its begin, line by line.
+    pub header: &'a [String],
+}
+
+/// Why a schedule has no program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnwrittenProgram {
+    /// Some ranks are joined by memory and others by ports, and which ones does not follow from their nodes.
+    IrregularChannels,
+    /// A path is neither for memory nor for ports.
+    NoChannel {
+        /// Where it begins.
+        from: u32,
+        /// Where it ends.
+        to: u32,
+    },
+    /// The text does not parse, which is a bug.
+    Malformed(String),
+}
+
+impl fmt::Display for UnwrittenProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UnwrittenProgram::IrregularChannels => write!(
+                f,
+                "some ranks are joined by memory and others by ports, and `ranks_per_node` does not say which"
+            ),
+            UnwrittenProgram::NoChannel { from, to } => {
+                write!(f, "neither memory nor ports lead all the way from rank {from} to rank {to}")
+            }
+            UnwrittenProgram::Malformed(text) => write!(f, "its text is malformed: {text}"),
+        }
+    }
+}
+
+impl std::error::Error for UnwrittenProgram {}
+
+/// Writes the program of a schedule of steps, formatted.
+///
+/// # Errors
+/// [`UnwrittenProgram`].
+pub fn write_step_program(request: &ProgramRequest<'_>) -> Result<String, UnwrittenProgram> {
+    let channels = Channels::find(request.machine, request.schedule)?;
+    let mut text = String::new();
+    let written = match request.kind {
+        CollectiveKind::AllToAll | CollectiveKind::Scatter(_) | CollectiveKind::Gather(_) => {
+            routed::write_program(request, &channels, &mut text)
+        }
+        CollectiveKind::AllGather
+        | CollectiveKind::ReduceScatter
+        | CollectiveKind::AllReduce
+        | CollectiveKind::Broadcast(_)
+        | CollectiveKind::Reduce(_) => table::write_program(request, &channels, &mut text),
+    };
+    let malformed = |why: String| UnwrittenProgram::Malformed(why);
+    written.map_err(|error| malformed(error.to_string()))?;
+    syntax::format(&text).map_err(|reports| {
+        malformed(reports.first().map_or_else(String::new, |report| report.message.clone()))
+    })
+}
+
+/// The comment at the begin, and what the program uses.
+fn write_head(request: &ProgramRequest<'_>, text: &mut String) -> fmt::Result {
+    for line in request.header {
+        writeln!(text, "//! {line}")?;
+    }
+    writeln!(text, "use std::collectives::{};", library_name(request.kind))?;
+    if request.is_library_machine {
+        let name = request.machine.name.split('(').next().unwrap_or_default();
+        writeln!(text, "use std::topologies::{name};")?;
+    }
+    writeln!(text)
+}
+
+/// The first items of the program, up to its collective. `in_place` says that the input lies in the output, or the
+/// output in the input.
+fn write_declarations(
+    request: &ProgramRequest<'_>,
+    in_place: bool,
+    text: &mut String,
+) -> fmt::Result {
+    let ProgramRequest { machine, name, .. } = request;
+    let ranks = machine.graph.count_ranks();
+    let chunks = request.schedule.chunks;
+    writeln!(text, "program {name}(ranks: int = {ranks}, instances: int = 1) {{")?;
+    writeln!(text, "require ranks == {ranks}, \"this schedule is for {ranks} ranks\";")?;
+    if request.is_library_machine {
+        writeln!(text, "topology {};", machine.name)?;
+    }
+    write!(text, "collective {}(ranks, chunks = {chunks}", library_name(request.kind))?;
+    if let Some(root) = request.kind.root() {
+        write!(text, ", root = {root}")?;
+    }
+    writeln!(text, "{});", if in_place { ", in_place = true" } else { "" })?;
+    writeln!(text, "options {{ instances = instances; split_blocks = true; }}")
+}
+
+/// What the library calls a collective.
+#[must_use]
+pub fn library_name(kind: CollectiveKind) -> &'static str {
+    match kind {
+        CollectiveKind::ReduceScatter => "reducescatter",
+        CollectiveKind::AllGather
+        | CollectiveKind::AllToAll
+        | CollectiveKind::AllReduce
+        | CollectiveKind::Broadcast(_)
+        | CollectiveKind::Reduce(_)
+        | CollectiveKind::Scatter(_)
+        | CollectiveKind::Gather(_) => kind.name(),
+    }
+}
+
+/// A name for the program of a schedule of so many steps on a machine.
+#[must_use]
+pub fn name_program(kind: CollectiveKind, machine: &Machine, point: SchedulePoint) -> String {
+    let is_word = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let machine: String = machine.name.chars().map(is_word).collect();
+    let parts: Vec<&str> = machine.split('_').filter(|part| !part.is_empty()).collect();
+    let SchedulePoint { steps, rounds, chunks } = point;
+    format!("{}_{}_{steps}_{rounds}_{chunks}", library_name(kind), parts.join("_"))
+}

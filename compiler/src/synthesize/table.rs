@@ -1,0 +1,159 @@
+//! Programs in which a piece has the same place on all ranks. What is added up is read by the rank that adds, over memory
+//! channels; where there are ports, which cannot read, it is put into its scratch memory.
+
+use super::channels::{Channels, RowEnds};
+use super::rows::TableSteps;
+use super::{ProgramRequest, write_declarations, write_head};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fmt::Write as _;
+use synth::collective::CollectiveKind;
+use synth::schedule::{Move, MoveAction};
+
+/// Where the pieces are: the buffer that a rank works in.
+fn find_buffer(kind: CollectiveKind) -> &'static str {
+    if kind == CollectiveKind::ReduceScatter { "input" } else { "output" }
+}
+
+/// The places in scratch memory for what arrives over ports to be added.
+struct ReceiveSlots {
+    /// For each such move, by its index among the reductions.
+    slots: BTreeMap<[u32; 4], u32>,
+    /// The largest number of them on a rank.
+    count: u32,
+}
+
+impl ReceiveSlots {
+    fn assign(reductions: &TableSteps<'_>) -> ReceiveSlots {
+        let mut next: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut slots = BTreeMap::new();
+        for own in reductions.steps.iter().flatten() {
+            let slot = next.entry(own.to.0).or_default();
+            slots.insert(key_move(own), *slot);
+            *slot += 1;
+        }
+        ReceiveSlots { slots, count: next.into_values().max().unwrap_or(0) }
+    }
+}
+
+fn key_move(own: &Move) -> [u32; 4] {
+    [own.step, own.from.0, own.to.0, own.piece.0]
+}
+
+pub(super) fn write_program(
+    request: &ProgramRequest<'_>,
+    channels: &Channels,
+    text: &mut String,
+) -> fmt::Result {
+    let reductions = TableSteps::select(request.schedule, MoveAction::Reduce);
+    let copies = TableSteps::select(request.schedule, MoveAction::Copy);
+    let has_ports = !channels.can_read();
+    let is_mirrored = !has_ports
+        && !reductions.steps.is_empty()
+        && !copies.steps.is_empty()
+        && reductions.is_reverse_of(&copies);
+    let writer = TableWriter {
+        channels,
+        buffer: find_buffer(request.kind),
+        slots: has_ports.then(|| ReceiveSlots::assign(&reductions)),
+    };
+    write_head(request, text)?;
+    let plain = |own: &Move| format!("[{}, {}, {}]", own.piece.0, own.from, own.to);
+    if !copies.steps.is_empty() {
+        writeln!(
+            text,
+            "/// Step by step: [piece, from, to]. A piece has the same place on all ranks."
+        )?;
+        copies.write_table("copies", plain, text)?;
+    }
+    if !reductions.steps.is_empty() && !is_mirrored {
+        let slots = writer.slots.as_ref();
+        let shape = if slots.is_some() { ", place in the scratch memory of `to`" } else { "" };
+        writeln!(text, "/// What is added up, step by step: [piece, from, to{shape}].")?;
+        let row = |own: &Move| match slots.and_then(|slots| slots.slots.get(&key_move(own))) {
+            Some(slot) => format!("[{}, {}, {}, {slot}]", own.piece.0, own.from, own.to),
+            None => plain(own),
+        };
+        reductions.write_table("reductions", row, text)?;
+    }
+    let tables: Vec<&str> = [("copies", &copies), ("reductions", &reductions)]
+        .into_iter()
+        .filter(|(name, table)| !table.steps.is_empty() && (*name == "copies" || !is_mirrored))
+        .map(|(name, _)| name)
+        .collect();
+    writer.write_neighbors(&tables, text)?;
+    channels.write_functions(text)?;
+    write_declarations(request, true, text)?;
+    channels.write_declaration(text)?;
+    if let Some(slots) = writer.slots.as_ref().filter(|slots| slots.count > 0) {
+        writeln!(text, "scratch parts[{}];", slots.count)?;
+    }
+    writeln!(text, "\nblock main {{")?;
+    channels.write_greeting(text)?;
+    if is_mirrored {
+        writer.write_reductions("copies.rev()", RowEnds::BACKWARD, text)?;
+    } else if !reductions.steps.is_empty() {
+        writer.write_reductions("reductions", RowEnds::FORWARD, text)?;
+    }
+    if !copies.steps.is_empty() {
+        writer.write_copies(text)?;
+    }
+    writeln!(text, "}}\n}}")
+}
+
+struct TableWriter<'a> {
+    channels: &'a Channels,
+    buffer: &'static str,
+    /// Where what arrives over ports is added from; none if there are no ports.
+    slots: Option<ReceiveSlots>,
+}
+
+impl TableWriter<'_> {
+    fn write_neighbors(&self, tables: &[&str], text: &mut String) -> fmt::Result {
+        writeln!(text, "/// The ranks that `r` sends to or receives from.")?;
+        let find = |table: &&str| {
+            format!("{{step in {table}, s in step if s[1] == r || s[2] == r: s[1] + s[2] - r}}")
+        };
+        if let [one, other] = tables {
+            let [one, other] = [find(one), find(other)];
+            writeln!(text, "fn neighbors(r: rank) -> int[] = {{p in {one} + {other}: p}};")?;
+        } else {
+            let only: String = tables.iter().map(find).collect();
+            writeln!(text, "fn neighbors(r: rank) -> int[] = {only};")?;
+        }
+        writeln!(text)
+    }
+
+    fn write_reductions(&self, table: &str, ends: RowEnds, text: &mut String) -> fmt::Result {
+        let (buffer, name, RowEnds { from, to }) = (self.buffer, self.channels.name(), ends);
+        writeln!(text, "for step in {table} {{")?;
+        if self.slots.is_some() {
+            writeln!(
+                text,
+                "for s in step if {from} == rank {{ put {buffer}[s[0]] -> ({to}).parts[s[3]] via {name}[{to}]; }}"
+            )?;
+        }
+        self.channels.write_exchange(ends, text)?;
+        let read = if self.slots.is_some() {
+            "parts[s[3]]".to_owned()
+        } else {
+            format!("({from}).{buffer}[s[0]]")
+        };
+        let via = if self.slots.is_some() { String::new() } else { format!(" via {name}[{from}]") };
+        writeln!(
+            text,
+            "for s in step if {to} == rank {{ reduce {buffer}[s[0]], {read} -> {buffer}[s[0]]{via}; }}\n}}"
+        )
+    }
+
+    fn write_copies(&self, text: &mut String) -> fmt::Result {
+        let (buffer, name) = (self.buffer, self.channels.name());
+        writeln!(text, "for step in copies {{")?;
+        writeln!(
+            text,
+            "for s in step if s[1] == rank {{ put {buffer}[s[0]] -> (s[2]).{buffer}[s[0]] via {name}[s[2]]; }}"
+        )?;
+        self.channels.write_exchange(RowEnds::FORWARD, text)?;
+        writeln!(text, "}}")
+    }
+}
