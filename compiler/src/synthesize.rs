@@ -7,6 +7,7 @@
 //! - `rows` turns moves into the lines of a table.
 //! - `table` writes schedules in which a piece has the same place on all ranks: AllGather, Broadcast, ReduceScatter,
 //!   Reduce and AllReduce.
+//! - `trees` writes the trees of an AllGather.
 //! - `routed` writes those in which each piece goes from an input to an output, through scratch memory on its way:
 //!   AllToAll, Scatter and Gather.
 
@@ -14,26 +15,29 @@ mod channels;
 mod routed;
 mod rows;
 mod table;
+mod trees;
 
 use crate::machine::Machine;
 use crate::syntax;
-use channels::Channels;
+pub use trees::{MAX_TREES, write_tree_program};
+
+use channels::{Channels, UsedWay};
 use std::fmt;
 use std::fmt::Write as _;
 use synth::collective::CollectiveKind;
 use synth::schedule::{SchedulePoint, StepSchedule};
 
-/// What is written.
+/// What programs of all forms begin with.
 #[derive(Clone, Copy, Debug)]
-pub struct ProgramRequest<'a> {
+pub struct ProgramHead<'a> {
     /// The machine that the schedule is for.
     pub machine: &'a Machine,
     /// Whether the library has the machine, so that the program can name it.
     pub is_library_machine: bool,
     /// The collective.
     pub kind: CollectiveKind,
-    /// The schedule; of an AllReduce, a ReduceScatter and then an AllGather.
-    pub schedule: &'a StepSchedule,
+    /// Into how many pieces each chunk is divided.
+    pub chunks: u64,
     /// The name of the program.
     pub name: &'a str,
     /// What the file says of the program at its begin, line by line.
@@ -45,6 +49,11 @@ pub struct ProgramRequest<'a> {
 pub enum UnwrittenProgram {
     /// Some ranks are joined by memory and others by ports, and which ones does not follow from their nodes.
     IrregularChannels,
+    /// There are more trees than thread blocks.
+    TooManyTrees {
+        /// How many.
+        trees: usize,
+    },
     /// A path is neither for memory nor for ports.
     NoChannel {
         /// Where it begins.
@@ -63,6 +72,12 @@ impl fmt::Display for UnwrittenProgram {
                 f,
                 "some ranks are joined by memory and others by ports, and `ranks_per_node` does not say which"
             ),
+            UnwrittenProgram::TooManyTrees { trees } => {
+                write!(
+                    f,
+                    "{trees} trees need as many thread blocks, and a program has at most {MAX_TREES}"
+                )
+            }
             UnwrittenProgram::NoChannel { from, to } => {
                 write!(f, "neither memory nor ports lead all the way from rank {from} to rank {to}")
             }
@@ -73,38 +88,49 @@ impl fmt::Display for UnwrittenProgram {
 
 impl std::error::Error for UnwrittenProgram {}
 
-/// Writes the program of a schedule of steps, formatted.
+/// Writes the program of a schedule of steps, formatted. That of an AllReduce is a ReduceScatter and then an AllGather.
 ///
 /// # Errors
 /// [`UnwrittenProgram`].
-pub fn write_step_program(request: &ProgramRequest<'_>) -> Result<String, UnwrittenProgram> {
-    let channels = Channels::find(request.machine, request.schedule)?;
+pub fn write_step_program(
+    head: &ProgramHead<'_>,
+    schedule: &StepSchedule,
+) -> Result<String, UnwrittenProgram> {
+    let moves = schedule.moves.iter();
+    let channels = Channels::find(
+        head.machine,
+        moves.map(|own| UsedWay { from: own.from, to: own.to, path: &own.path }),
+    )?;
     let mut text = String::new();
-    let written = match request.kind {
+    let written = match head.kind {
         CollectiveKind::AllToAll | CollectiveKind::Scatter(_) | CollectiveKind::Gather(_) => {
-            routed::write_program(request, &channels, &mut text)
+            routed::write_program(head, schedule, &channels, &mut text)
         }
         CollectiveKind::AllGather
         | CollectiveKind::ReduceScatter
         | CollectiveKind::AllReduce
         | CollectiveKind::Broadcast(_)
-        | CollectiveKind::Reduce(_) => table::write_program(request, &channels, &mut text),
+        | CollectiveKind::Reduce(_) => table::write_program(head, schedule, &channels, &mut text),
     };
-    let malformed = |why: String| UnwrittenProgram::Malformed(why);
-    written.map_err(|error| malformed(error.to_string()))?;
-    syntax::format(&text).map_err(|reports| {
-        malformed(reports.first().map_or_else(String::new, |report| report.message.clone()))
+    written.map_err(|error| UnwrittenProgram::Malformed(error.to_string()))?;
+    format_program(&text)
+}
+
+fn format_program(text: &str) -> Result<String, UnwrittenProgram> {
+    syntax::format(text).map_err(|reports| {
+        let first = reports.first().map_or_else(String::new, |report| report.message.clone());
+        UnwrittenProgram::Malformed(first)
     })
 }
 
 /// The comment at the begin, and what the program uses.
-fn write_head(request: &ProgramRequest<'_>, text: &mut String) -> fmt::Result {
-    for line in request.header {
+fn write_head(head: &ProgramHead<'_>, text: &mut String) -> fmt::Result {
+    for line in head.header {
         writeln!(text, "//! {line}")?;
     }
-    writeln!(text, "use std::collectives::{};", library_name(request.kind))?;
-    if request.is_library_machine {
-        let name = request.machine.name.split('(').next().unwrap_or_default();
+    writeln!(text, "use std::collectives::{};", library_name(head.kind))?;
+    if head.is_library_machine {
+        let name = head.machine.name.split('(').next().unwrap_or_default();
         writeln!(text, "use std::topologies::{name};")?;
     }
     writeln!(text)
@@ -112,21 +138,17 @@ fn write_head(request: &ProgramRequest<'_>, text: &mut String) -> fmt::Result {
 
 /// The first items of the program, up to its collective. `in_place` says that the input lies in the output, or the
 /// output in the input.
-fn write_declarations(
-    request: &ProgramRequest<'_>,
-    in_place: bool,
-    text: &mut String,
-) -> fmt::Result {
-    let ProgramRequest { machine, name, .. } = request;
+fn write_declarations(head: &ProgramHead<'_>, in_place: bool, text: &mut String) -> fmt::Result {
+    let ProgramHead { machine, name, .. } = head;
     let ranks = machine.graph.count_ranks();
-    let chunks = request.schedule.chunks;
+    let chunks = head.chunks;
     writeln!(text, "program {name}(ranks: int = {ranks}, instances: int = 1) {{")?;
     writeln!(text, "require ranks == {ranks}, \"this schedule is for {ranks} ranks\";")?;
-    if request.is_library_machine {
+    if head.is_library_machine {
         writeln!(text, "topology {};", machine.name)?;
     }
-    write!(text, "collective {}(ranks, chunks = {chunks}", library_name(request.kind))?;
-    if let Some(root) = request.kind.root() {
+    write!(text, "collective {}(ranks, chunks = {chunks}", library_name(head.kind))?;
+    if let Some(root) = head.kind.root() {
         write!(text, ", root = {root}")?;
     }
     writeln!(text, "{});", if in_place { ", in_place = true" } else { "" })?;
@@ -150,10 +172,20 @@ pub fn library_name(kind: CollectiveKind) -> &'static str {
 
 /// A name for the program of a schedule of so many steps on a machine.
 #[must_use]
-pub fn name_program(kind: CollectiveKind, machine: &Machine, point: SchedulePoint) -> String {
+pub fn name_step_program(kind: CollectiveKind, machine: &Machine, point: SchedulePoint) -> String {
+    let SchedulePoint { steps, rounds, chunks } = point;
+    format!("{}_{steps}_{rounds}_{chunks}", name_pair(kind, machine))
+}
+
+/// A name for the program of trees on a machine.
+#[must_use]
+pub fn name_tree_program(kind: CollectiveKind, machine: &Machine) -> String {
+    format!("{}_trees", name_pair(kind, machine))
+}
+
+fn name_pair(kind: CollectiveKind, machine: &Machine) -> String {
     let is_word = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let machine: String = machine.name.chars().map(is_word).collect();
     let parts: Vec<&str> = machine.split('_').filter(|part| !part.is_empty()).collect();
-    let SchedulePoint { steps, rounds, chunks } = point;
-    format!("{}_{}_{steps}_{rounds}_{chunks}", library_name(kind), parts.join("_"))
+    format!("{}_{}", library_name(kind), parts.join("_"))
 }

@@ -7,6 +7,7 @@
 //! is optimal, for any number of pieces. If nothing is found, it goes up the stairs that possible points form: with as
 //! many rounds, fewer pieces are possible, too; with as many pieces, more rounds are.
 
+mod compose;
 mod construct;
 mod stairs;
 
@@ -19,6 +20,7 @@ use crate::rational::Rational;
 use crate::schedule::{SchedulePoint, StepSchedule};
 use crate::sketch::Sketch;
 use crate::steps::{BudgetReached, CollectiveSearch, SearchError, SolverBudget};
+use compose::compose_allreduce;
 use construct::construct_schedules;
 use stairs::{StairSearch, StepTarget};
 
@@ -117,18 +119,18 @@ pub struct UndecidedPoint {
     pub reached: BudgetReached,
 }
 
-/// Searches for the frontier of a known collective other than an AllReduce.
+/// Searches for the frontier of a known collective. That of an AllReduce is composed of those of a ReduceScatter and of an
+/// AllGather, where both have as many pieces; its times are for the whole buffer.
 ///
 /// # Errors
-/// [`SearchError::Composed`] for an AllReduce, [`SearchError::Bound`] if there is no bound, and
-/// [`SearchError::Arithmetic`].
+/// [`SearchError::Bound`] if there is no bound, and [`SearchError::Arithmetic`].
 pub fn find_frontier(
     topology: &Topology,
     kind: CollectiveKind,
     request: &FrontierRequest,
 ) -> Result<Frontier, SearchError> {
     if kind == CollectiveKind::AllReduce {
-        return Err(SearchError::Composed);
+        return compose_allreduce(topology, request);
     }
     let collective = Collective::Known(kind);
     let asked = BoundRequest { max_steps: request.max_steps, budget: request.bounds };

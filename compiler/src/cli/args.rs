@@ -621,13 +621,16 @@ pub(crate) struct Synth {
     /// The machine.
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
+    /// What is looked for
+    #[arg(long, value_enum, value_name = "GOAL", default_value_t = SynthGoal::Pareto)]
+    pub(crate) goal: SynthGoal,
     /// Into how many pieces a chunk is cut at most
-    #[arg(long, value_name = "N", default_value_t = 12)]
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) max_chunks: u32,
     /// Up to how many steps are looked at [default: until no schedule can be better, or 6 more than the least number]
     #[arg(long, value_name = "N")]
     pub(crate) max_steps: Option<u32>,
-    /// How many conflicts each search may run into
+    /// How many conflicts all searches of the solver may run into [default: 100000]
     #[arg(long, value_name = "N")]
     pub(crate) budget: Option<u64>,
     /// Constraints.
@@ -648,6 +651,17 @@ pub(crate) struct Synth {
     /// The folder in which imported files must be [default: the current one, or that of a source file outside it]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) root: Option<PathBuf>,
+}
+
+/// What `cclc synth` looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SynthGoal {
+    /// The fastest schedule for each number of steps, and trees for long messages
+    Pareto,
+    /// The fastest schedules for each number of steps, without trees
+    Latency,
+    /// Trees for long messages, if the collective has some
+    Bandwidth,
 }
 
 /// Constraints on the schedules that are looked for, or bounded.

@@ -3,24 +3,38 @@
 mod answer;
 mod programs;
 
-use super::args::Synth;
+use super::args::{Synth, SynthGoal};
 use super::collective::{AskedCollective, find_collective, report_bound_error};
 use super::machine::find_machine;
 use super::reference::Reference;
 use super::report::Reporter;
-use super::sketch::read_sketch;
-use super::{Failure, Status, output};
-use answer::FrontierAnswer;
-use compiler::machine::Machine;
-use programs::ProgramWriter;
-use std::path::Path;
+use super::sketch::{read_sketch, write_flags};
+use super::{Failure, Status, files, output};
+use answer::SynthesisAnswer;
+use compiler::machine::{Machine, MachineReach};
+use programs::{ProgramWriter, WrittenProgram};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use synth::bound::cut::bound_allgather;
+use synth::bound::rooted::bound_broadcast;
 use synth::collective::{Collective, CollectiveKind};
 use synth::frontier::{Frontier, FrontierRequest, find_frontier};
+use synth::graph::Topology;
 use synth::proof::MAX_PROOF_BYTES;
 use synth::proof::write::write_bounds_proof;
 use synth::sketch::Sketch;
 use synth::steps::{SearchError, SolverBudget};
+use synth::trees::{
+    PackRequest, TreeError, TreePacking, TreeSet, pack_allgather_trees, pack_broadcast_trees,
+};
+
+/// What was found.
+struct Synthesis {
+    /// Schedules of steps; none if only trees were asked for.
+    frontier: Option<Frontier>,
+    /// Trees; none if they were not asked for, or if the collective has none.
+    trees: Option<Result<TreeSet, TreeError>>,
+}
 
 /// Finds, writes and prints schedules.
 pub(crate) fn run(args: &Synth, reporter: &mut Reporter) -> Result<Status, Failure> {
@@ -36,53 +50,138 @@ pub(crate) fn run(args: &Synth, reporter: &mut Reporter) -> Result<Status, Failu
     };
     let kind = find_kind(&asked)?;
     let machine = apply_sketch(args, machine)?;
-    let frontier = match find_frontier(&machine.graph, kind, &read_request(args)) {
-        Ok(frontier) => frontier,
+    let found = match search(args, &machine.graph, kind) {
+        Ok(found) => found,
         Err(SearchError::Bound(error)) => {
             reporter.add(vec![report_bound_error(&error, &asked, &machine, &reference)]);
             return Ok(reporter.finish().max(Status::Impossible));
         }
         Err(error) => return Err(Failure::Usage(format!("`{}`: {error}", asked.name))),
     };
-    prove(args, &frontier, reporter)?;
-    let programs = write_programs(args, &machine, kind, &asked, &frontier, reporter)?;
-    let answer = FrontierAnswer {
+    prove(args, found.frontier.as_ref(), reporter)?;
+    let programs = write_programs(args, &machine, kind, &asked, &found, reporter)?;
+    let answer = SynthesisAnswer {
         name: &asked.name,
         machine: &machine,
-        frontier: &frontier,
+        found: &found,
         max_chunks: args.max_chunks,
+        sketch: &write_flags(&args.sketch),
         programs: &programs,
     };
     output::show(&if args.json { answer.write_json() } else { answer.write_text() })?;
-    let is_complete =
-        frontier.is_complete && programs.iter().all(|program| program.failure.is_none());
     let status = reporter.finish();
-    Ok(if is_complete { status } else { status.max(Status::Files) })
+    Ok(if found.is_complete() && programs.iter().all(|program| program.failure.is_none()) {
+        status
+    } else {
+        status.max(Status::Files)
+    })
+}
+
+impl Synthesis {
+    /// Whether nothing that was asked for is missing.
+    fn is_complete(&self) -> bool {
+        self.frontier.as_ref().is_none_or(|frontier| frontier.is_complete)
+            && self.trees.as_ref().is_none_or(Result::is_ok)
+    }
+
+    /// The trees that were found.
+    fn find_trees(&self) -> Option<&TreeSet> {
+        self.trees.as_ref().and_then(|trees| trees.as_ref().ok())
+    }
 }
 
 fn find_kind(asked: &AskedCollective) -> Result<CollectiveKind, Failure> {
     let name = &asked.name;
     match asked.collective {
-        Collective::Known(CollectiveKind::AllReduce) => Err(Failure::Usage(format!(
-            "`{name}` is not synthesized as a whole yet: ask for `reducescatter` and `allgather`, which follow each other in one"
+        Collective::Known(kind) if asked.factor == 1 => Ok(kind),
+        Collective::Known(_) => Err(Failure::Usage(format!(
+            "`{name}`: leave `chunks` out: the search chooses into how many pieces a chunk is cut"
         ))),
-        Collective::Known(kind) => Ok(kind),
         Collective::Demands(_) => Err(Failure::Usage(format!(
-            "`{name}` is not synthesized yet: collectives of the library other than `allreduce` and `scan` are"
+            "`{name}` is not synthesized yet: allgather, reducescatter, allreduce, alltoall, broadcast, reduce, scatter and gather are"
         ))),
     }
 }
 
-fn read_request(args: &Synth) -> FrontierRequest {
-    let solver = SolverBudget {
-        conflicts: args.budget.unwrap_or(SolverBudget::default().conflicts),
-        ..SolverBudget::default()
+fn search(
+    args: &Synth,
+    topology: &Topology,
+    kind: CollectiveKind,
+) -> Result<Synthesis, SearchError> {
+    let frontier = if args.goal == SynthGoal::Bandwidth && has_trees(kind) {
+        None
+    } else {
+        Some(find_frontier(topology, kind, &read_request(args))?)
     };
+    let trees = if args.goal == SynthGoal::Latency { None } else { pack_trees(topology, kind)? };
+    Ok(Synthesis { frontier, trees })
+}
+
+fn read_request(args: &Synth) -> FrontierRequest {
+    let own = FrontierRequest::default();
+    let conflicts = args.budget.unwrap_or(own.conflicts);
+    let solver = SolverBudget { conflicts: own.solver.conflicts.max(conflicts / 4), ..own.solver };
     FrontierRequest {
         max_steps: args.max_steps,
         max_chunks: args.max_chunks,
         solver,
-        ..FrontierRequest::default()
+        conflicts,
+        ..own
+    }
+}
+
+fn has_trees(kind: CollectiveKind) -> bool {
+    match kind {
+        CollectiveKind::AllGather
+        | CollectiveKind::ReduceScatter
+        | CollectiveKind::Broadcast(_)
+        | CollectiveKind::Reduce(_) => true,
+        CollectiveKind::AllToAll
+        | CollectiveKind::AllReduce
+        | CollectiveKind::Scatter(_)
+        | CollectiveKind::Gather(_) => false,
+    }
+}
+
+/// Trees for what is sent to all, or added up from all.
+fn pack_trees(
+    topology: &Topology,
+    kind: CollectiveKind,
+) -> Result<Option<Result<TreeSet, TreeError>>, SearchError> {
+    let request = PackRequest::default();
+    let pack = |topology: &Topology, kind: CollectiveKind| {
+        Ok(match kind {
+            CollectiveKind::AllGather => {
+                Some(pack_allgather_trees(topology, &bound_allgather(topology)?, request))
+            }
+            CollectiveKind::Broadcast(root) => {
+                let cut = bound_broadcast(topology, root)?;
+                Some(pack_broadcast_trees(topology, root, &cut, request))
+            }
+            CollectiveKind::ReduceScatter
+            | CollectiveKind::Reduce(_)
+            | CollectiveKind::AllToAll
+            | CollectiveKind::AllReduce
+            | CollectiveKind::Scatter(_)
+            | CollectiveKind::Gather(_) => None,
+        })
+    };
+    let take = |packing: Option<Result<TreePacking, TreeError>>| {
+        packing.map(|packing| packing.map(|packing| packing.trees))
+    };
+    match kind {
+        CollectiveKind::ReduceScatter | CollectiveKind::Reduce(_) => {
+            let reversed = topology.reverse();
+            let forward = kind.reverse().map(|forward| pack(&reversed, forward)).transpose()?;
+            let turn = |trees: TreeSet| trees.reverse(&reversed, topology);
+            Ok(take(forward.flatten()).map(|trees| trees.map(turn)))
+        }
+        CollectiveKind::AllGather
+        | CollectiveKind::Broadcast(_)
+        | CollectiveKind::AllToAll
+        | CollectiveKind::AllReduce
+        | CollectiveKind::Scatter(_)
+        | CollectiveKind::Gather(_) => pack(topology, kind).map(take),
     }
 }
 
@@ -105,15 +204,18 @@ fn apply_sketch(args: &Synth, machine: Arc<Machine>) -> Result<Arc<Machine>, Fai
             "`--via`: a link that is not used is also needed for other ranks; name with `--forbid` the links that carry nothing".to_owned(),
         ));
     }
-    Ok(Arc::new(Machine {
-        graph: sketched.topology,
-        reach: Default::default(),
-        ..(*machine).clone()
-    }))
+    let reach = MachineReach::default();
+    Ok(Arc::new(Machine { graph: sketched.topology, reach, ..(*machine).clone() }))
 }
 
-fn prove(args: &Synth, frontier: &Frontier, reporter: &Reporter) -> Result<(), Failure> {
+fn prove(args: &Synth, frontier: Option<&Frontier>, reporter: &Reporter) -> Result<(), Failure> {
     let Some(path) = &args.prove else { return Ok(()) };
+    let Some(frontier) = frontier else {
+        return Err(Failure::Usage(
+            "`--prove` is about schedules of steps: leave `--goal bandwidth` out, or use `cclc bound --prove`"
+                .to_owned(),
+        ));
+    };
     output::refuse_losses([path.as_path()], &reporter.sources)?;
     let proof = write_bounds_proof(&frontier.bounds);
     if proof.len() > MAX_PROOF_BYTES {
@@ -125,75 +227,122 @@ fn prove(args: &Synth, frontier: &Frontier, reporter: &Reporter) -> Result<(), F
     output::write_text(path, &proof)
 }
 
-/// A program of a point, or why there is none.
-pub(super) struct PointProgram {
+/// The program of a point or of the trees, or why there is none.
+struct PointProgram {
     /// Where it was written; none if no file was asked for.
-    pub(super) path: Option<String>,
+    path: Option<String>,
     /// Why there is no program.
-    pub(super) failure: Option<String>,
+    failure: Option<String>,
 }
 
-/// Writes the program of each point: into the folder that `-o` names, or into the file, if it is that of one program. All are
-/// made before the first one is written.
+/// Writes the program of each point, and then that of the trees: into the folder that `-o` names, or into the file, if it is that
+/// of one program. All are made before the first one is written.
 fn write_programs(
     args: &Synth,
     machine: &Arc<Machine>,
     kind: CollectiveKind,
     asked: &AskedCollective,
-    frontier: &Frontier,
+    found: &Synthesis,
     reporter: &Reporter,
 ) -> Result<Vec<PointProgram>, Failure> {
-    if args.dry_run || args.output.is_none() {
-        let none = |_| PointProgram { path: None, failure: None };
-        return Ok(frontier.points.iter().map(none).collect());
-    }
-    let output = args.output.as_deref().unwrap_or(Path::new("."));
-    let is_file = output.extension().is_some_and(|end| end == "ccl") || output == Path::new("-");
-    if is_file && frontier.points.len() > 1 {
-        return Err(Failure::Usage(format!(
-            "there are {} programs: name a folder, or choose one with `--max-steps` and `--max-chunks`",
-            frontier.points.len()
-        )));
-    }
-    let is_named = |text: &String| !text.contains(".ccl") && !text.contains(['/', '\\']);
+    let points = found.frontier.iter().flat_map(|frontier| &frontier.points);
+    let Some(output) = args.output.as_deref().filter(|_| !args.dry_run) else {
+        let none = || PointProgram { path: None, failure: None };
+        let count = points.count() + usize::from(found.find_trees().is_some());
+        return Ok(std::iter::repeat_with(none).take(count).collect());
+    };
     let writer = ProgramWriter {
         question: &asked.name,
         machine,
-        is_library_machine: args.machine.topology.as_ref().is_some_and(is_named)
-            && args.machine.on.is_none()
-            && args.sketch.forbid.is_empty()
-            && args.sketch.via.is_empty(),
+        is_library_machine: names_library_machine(args),
         kind,
     };
+    let interrupt = &reporter.interrupt;
+    let mut results: Vec<Result<WrittenProgram, String>> = points
+        .map(|point| writer.write_point(point, interrupt).map_err(|why| why.to_string()))
+        .collect();
+    results.extend(found.find_trees().map(|trees| {
+        if kind == CollectiveKind::AllGather {
+            writer.write_trees(trees, interrupt).map_err(|why| why.to_string())
+        } else {
+            Err("programs of trees are written for an AllGather only".to_owned())
+        }
+    }));
+    let target = ProgramTarget::choose(output, &results)?;
     let mut programs = Vec::new();
     let mut texts = Vec::new();
-    for point in &frontier.points {
-        match writer.write(point, &reporter.interrupt) {
+    for result in results {
+        match result {
             Ok(written) => {
-                let path = if is_file {
-                    output.to_owned()
-                } else {
-                    output.join(format!("{}.ccl", written.name))
-                };
-                programs.push(PointProgram {
-                    path: Some(path.to_string_lossy().into_owned()),
-                    failure: None,
-                });
-                texts.push((path, written.text));
+                let path = target.find_path(&written.name);
+                let shown = Some(path.to_string_lossy().into_owned());
+                programs.push(PointProgram { path: shown, failure: None });
+                texts.push(PathText { path, text: written.text });
             }
-            Err(why) => {
-                programs.push(PointProgram { path: None, failure: Some(why.to_string()) });
-            }
+            Err(why) => programs.push(PointProgram { path: None, failure: Some(why) }),
         }
     }
-    output::refuse_losses(texts.iter().map(|(path, _)| path.as_path()), &reporter.sources)?;
-    if !is_file {
-        std::fs::create_dir_all(output).map_err(|error| {
-            Failure::Files(format!("cannot create `{}`: {error}", super::files::shown(output)))
+    output::refuse_losses(texts.iter().map(|own| own.path.as_path()), &reporter.sources)?;
+    if let ProgramTarget::Folder(folder) = &target
+        && !texts.is_empty()
+    {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Failure::Files(format!("cannot create `{}`: {error}", files::shown(folder)))
         })?;
     }
-    for (path, text) in &texts {
+    for PathText { path, text } in &texts {
         output::show_or_write(path, text)?;
     }
     Ok(programs)
+}
+
+/// A program and where it goes.
+struct PathText {
+    path: PathBuf,
+    text: String,
+}
+
+/// Where programs go.
+enum ProgramTarget {
+    /// Into a file, or to standard output.
+    File(PathBuf),
+    /// Into a folder, each as a file with its name.
+    Folder(PathBuf),
+}
+
+impl ProgramTarget {
+    fn choose(
+        output: &Path,
+        results: &[Result<WrittenProgram, String>],
+    ) -> Result<ProgramTarget, Failure> {
+        let is_file =
+            output.extension().is_some_and(|end| end == "ccl") || output == Path::new("-");
+        let count = results.iter().filter(|result| result.is_ok()).count();
+        if is_file && count > 1 {
+            return Err(Failure::Usage(format!(
+                "there are {count} programs: name a folder, or choose one with `--goal`, `--max-steps` and `--max-chunks`"
+            )));
+        }
+        let path = output.to_owned();
+        Ok(if is_file { ProgramTarget::File(path) } else { ProgramTarget::Folder(path) })
+    }
+
+    fn find_path(&self, name: &str) -> PathBuf {
+        match self {
+            ProgramTarget::File(path) => path.clone(),
+            ProgramTarget::Folder(folder) => folder.join(format!("{name}.ccl")),
+        }
+    }
+}
+
+/// Whether a program can name its machine: it is one of the library, and whole.
+fn names_library_machine(args: &Synth) -> bool {
+    let is_named = |text: &String| {
+        let name = text.split('(').next().unwrap_or_default();
+        !name.contains(['/', '\\', '.', ':'])
+    };
+    args.machine.topology.as_ref().is_some_and(is_named)
+        && args.machine.on.is_none()
+        && args.sketch.forbid.is_empty()
+        && args.sketch.via.is_empty()
 }

@@ -9,13 +9,14 @@ use crate::ir::{Program, Where};
 use crate::machine::{EdgeEnds, Machine};
 use crate::resolve::program::ProgramId;
 use crate::source::SourceMap;
-use crate::synthesize::{ProgramRequest, UnwrittenProgram, write_step_program};
+use crate::synthesize::{ProgramHead, UnwrittenProgram, write_step_program, write_tree_program};
 use crate::table::Id;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use synth::graph::Vertex;
 use synth::schedule::StepSchedule;
+use synth::trees::TreeSet;
 
 /// Why there is no program of a schedule.
 #[derive(Clone, Debug)]
@@ -72,11 +73,48 @@ impl std::error::Error for ScheduledFailure {}
 /// # Errors
 /// [`ScheduledFailure`]; none of its kinds is the fault of whoever asked.
 pub fn write_scheduled_program(
-    request: &ProgramRequest<'_>,
+    head: &ProgramHead<'_>,
+    schedule: &StepSchedule,
     machine: &Arc<Machine>,
     interrupt: &Interrupt,
 ) -> Result<String, ScheduledFailure> {
-    let text = write_step_program(request).map_err(ScheduledFailure::Unwritten)?;
+    let text = write_step_program(head, schedule).map_err(ScheduledFailure::Unwritten)?;
+    let mut traffic = RankTraffic::new();
+    for own in &schedule.moves {
+        *traffic.entry(EdgeEnds { from: own.from, to: own.to }).or_default() += 1;
+    }
+    check_text(text, &traffic, machine, interrupt)
+}
+
+/// The same for the trees of an AllGather, whose pieces are pipelined.
+///
+/// # Errors
+/// [`ScheduledFailure`].
+pub fn write_packed_program(
+    head: &ProgramHead<'_>,
+    trees: &TreeSet,
+    machine: &Arc<Machine>,
+    interrupt: &Interrupt,
+) -> Result<String, ScheduledFailure> {
+    let text = write_tree_program(head, trees).map_err(ScheduledFailure::Unwritten)?;
+    let mut traffic = RankTraffic::new();
+    for tree in &trees.trees {
+        for edge in &tree.edges {
+            *traffic.entry(EdgeEnds { from: edge.from, to: edge.to }).or_default() += tree.weight;
+        }
+    }
+    check_text(text, &traffic, machine, interrupt)
+}
+
+/// How many pieces go from a rank to another one.
+type RankTraffic = BTreeMap<EdgeEnds, u64>;
+
+fn check_text(
+    text: String,
+    traffic: &RankTraffic,
+    machine: &Arc<Machine>,
+    interrupt: &Interrupt,
+) -> Result<String, ScheduledFailure> {
     let mut sources = SourceMap::default();
     let main = sources.add("<synthesized>", text.as_str());
     let (unit, mut reports) =
@@ -93,16 +131,12 @@ pub fn write_scheduled_program(
     let Some(lowered) = lowered.filter(|_| reports.is_empty()) else {
         return Err(ScheduledFailure::Refused { text, reports });
     };
-    compare_traffic(lowered.program(), request.schedule)?;
+    compare_traffic(lowered.program(), traffic)?;
     Ok(text)
 }
 
-fn compare_traffic(program: &Program, schedule: &StepSchedule) -> Result<(), ScheduledFailure> {
-    let mut scheduled: BTreeMap<EdgeEnds, u64> = BTreeMap::new();
-    for own in &schedule.moves {
-        *scheduled.entry(EdgeEnds { from: own.from, to: own.to }).or_default() += 1;
-    }
-    let mut moved: BTreeMap<EdgeEnds, u64> = BTreeMap::new();
+fn compare_traffic(program: &Program, scheduled: &RankTraffic) -> Result<(), ScheduledFailure> {
+    let mut moved = RankTraffic::new();
     for (id, rank) in program.ranks.entries() {
         let here = Vertex(id.0);
         for transfer in rank.all_ops().filter_map(|op| op.transfer()) {
@@ -123,7 +157,7 @@ fn compare_traffic(program: &Program, schedule: &StepSchedule) -> Result<(), Sch
     let pairs = scheduled.keys().chain(moved.keys()).copied();
     for ends in pairs.collect::<std::collections::BTreeSet<_>>() {
         let [scheduled, moved] =
-            [&scheduled, &moved].map(|all| all.get(&ends).copied().unwrap_or(0));
+            [scheduled, &moved].map(|all| all.get(&ends).copied().unwrap_or(0));
         if scheduled != moved {
             return Err(ScheduledFailure::OtherTraffic { ends, scheduled, moved });
         }

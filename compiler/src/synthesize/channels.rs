@@ -4,7 +4,15 @@ use super::UnwrittenProgram;
 use crate::machine::Machine;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
-use synth::schedule::StepSchedule;
+use synth::graph::{EdgeIndex, Vertex};
+
+/// A way from a rank to another one that something takes.
+pub(super) struct UsedWay<'p> {
+    pub(super) from: Vertex,
+    pub(super) to: Vertex,
+    /// The edges between them.
+    pub(super) path: &'p [EdgeIndex],
+}
 
 /// The channels of a program.
 pub(super) enum Channels {
@@ -18,19 +26,19 @@ pub(super) enum Channels {
 
 impl Channels {
     /// Memory where it leads all the way, ports elsewhere.
-    pub(super) fn find(
+    pub(super) fn find<'p>(
         machine: &Machine,
-        schedule: &StepSchedule,
+        ways: impl Iterator<Item = UsedWay<'p>>,
     ) -> Result<Channels, UnwrittenProgram> {
         let mut pairs = BTreeSet::new();
-        for own in &schedule.moves {
-            let mut edges = own.path.iter().map(|edge| machine.graph.edges().get(edge.0 as usize));
+        for UsedWay { from, to, path } in ways {
+            let mut edges = path.iter().map(|edge| machine.graph.edges().get(edge.0 as usize));
             let has_ports = edges.all(|edge| edge.is_some_and(|edge| edge.abilities.port));
-            let in_memory = machine.joins_in_memory(own.from, own.to);
+            let in_memory = machine.joins_in_memory(from, to);
             if !in_memory && !has_ports {
-                return Err(UnwrittenProgram::NoChannel { from: own.from.0, to: own.to.0 });
+                return Err(UnwrittenProgram::NoChannel { from: from.0, to: to.0 });
             }
-            pairs.insert((own.from.0, own.to.0, in_memory));
+            pairs.insert((from.0, to.0, in_memory));
         }
         if pairs.iter().all(|(_, _, in_memory)| *in_memory) {
             return Ok(Channels::Memory);

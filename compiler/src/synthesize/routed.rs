@@ -3,13 +3,13 @@
 
 use super::channels::{Channels, RowEnds};
 use super::rows::TableSteps;
-use super::{ProgramRequest, write_declarations, write_head};
+use super::{ProgramHead, write_declarations, write_head};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fmt::Write as _;
 use synth::collective::{Collective, CollectiveKind};
 use synth::graph::Vertex;
-use synth::schedule::{Move, MoveAction, Unit, list_units};
+use synth::schedule::{Move, MoveAction, StepSchedule, Unit, list_units};
 
 /// Where pieces are in scratch memory, by rank and piece.
 struct RelaySlots {
@@ -93,18 +93,19 @@ fn find_ends(kind: CollectiveKind, ranks: u32, chunks: u32) -> PieceEnds {
 }
 
 pub(super) fn write_program(
-    request: &ProgramRequest<'_>,
+    head: &ProgramHead<'_>,
+    schedule: &StepSchedule,
     channels: &Channels,
     text: &mut String,
 ) -> fmt::Result {
-    let ranks = request.machine.graph.count_ranks();
-    let chunks = request.schedule.chunks;
-    let units = list_units(&Collective::Known(request.kind), ranks);
-    let steps = TableSteps::select(request.schedule, MoveAction::Copy);
+    let ranks = head.machine.graph.count_ranks();
+    let chunks = schedule.chunks;
+    let units = list_units(&Collective::Known(head.kind), ranks);
+    let steps = TableSteps::select(schedule, MoveAction::Copy);
     let slots = RelaySlots::assign(&steps, &units, chunks);
-    let ends = find_ends(request.kind, ranks, chunks);
+    let ends = find_ends(head.kind, ranks, chunks);
     let legs = collect_legs(&steps, &slots);
-    write_head(request, text)?;
+    write_head(head, text)?;
     let has_relays = slots.count > 0;
     let shape = if has_relays { ", place in `from`, place in `to`" } else { "" };
     writeln!(text, "/// Step by step: [piece, from, to{shape}].")?;
@@ -135,7 +136,7 @@ pub(super) fn write_program(
     writeln!(text, "fn in_input(piece: int) -> int = {};\n", ends.input)?;
     writeln!(text, "/// Where a piece is in the output of the rank that gets it.")?;
     writeln!(text, "fn in_output(piece: int) -> int = {};\n", ends.output)?;
-    write_declarations(request, false, text)?;
+    write_declarations(head, false, text)?;
     channels.write_declaration(text)?;
     if has_relays {
         writeln!(text, "scratch relayed[{}];", slots.count)?;

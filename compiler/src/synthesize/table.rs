@@ -3,12 +3,12 @@
 
 use super::channels::{Channels, RowEnds};
 use super::rows::TableSteps;
-use super::{ProgramRequest, write_declarations, write_head};
+use super::{ProgramHead, write_declarations, write_head};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fmt::Write as _;
 use synth::collective::CollectiveKind;
-use synth::schedule::{Move, MoveAction};
+use synth::schedule::{Move, MoveAction, StepSchedule};
 
 /// Where the pieces are: the buffer that a rank works in.
 fn find_buffer(kind: CollectiveKind) -> &'static str {
@@ -41,12 +41,13 @@ fn key_move(own: &Move) -> [u32; 4] {
 }
 
 pub(super) fn write_program(
-    request: &ProgramRequest<'_>,
+    head: &ProgramHead<'_>,
+    schedule: &StepSchedule,
     channels: &Channels,
     text: &mut String,
 ) -> fmt::Result {
-    let reductions = TableSteps::select(request.schedule, MoveAction::Reduce);
-    let copies = TableSteps::select(request.schedule, MoveAction::Copy);
+    let reductions = TableSteps::select(schedule, MoveAction::Reduce);
+    let copies = TableSteps::select(schedule, MoveAction::Copy);
     let has_ports = !channels.can_read();
     let is_mirrored = !has_ports
         && !reductions.steps.is_empty()
@@ -54,10 +55,10 @@ pub(super) fn write_program(
         && reductions.is_reverse_of(&copies);
     let writer = TableWriter {
         channels,
-        buffer: find_buffer(request.kind),
+        buffer: find_buffer(head.kind),
         slots: has_ports.then(|| ReceiveSlots::assign(&reductions)),
     };
-    write_head(request, text)?;
+    write_head(head, text)?;
     let plain = |own: &Move| format!("[{}, {}, {}]", own.piece.0, own.from, own.to);
     if !copies.steps.is_empty() {
         writeln!(
@@ -83,7 +84,7 @@ pub(super) fn write_program(
         .collect();
     writer.write_neighbors(&tables, text)?;
     channels.write_functions(text)?;
-    write_declarations(request, true, text)?;
+    write_declarations(head, true, text)?;
     channels.write_declaration(text)?;
     if let Some(slots) = writer.slots.as_ref().filter(|slots| slots.count > 0) {
         writeln!(text, "scratch parts[{}];", slots.count)?;

@@ -1,24 +1,28 @@
-//! Frontiers as text and as JSON.
+//! What was found, as text and as JSON.
 
-use super::PointProgram;
+use super::{PointProgram, Synthesis};
 use compiler::machine::Machine;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use synth::bound::collective::{Attainment, SweepEnd};
+use synth::bound::collective::{Attainment, BoundScope, SweepEnd};
 use synth::frontier::{Frontier, FrontierPoint, PointStatus};
 use synth::graph::RateUnit;
 use synth::rational::Rational;
+use synth::trees::TreeSet;
 
-/// What is said of a frontier.
-pub(super) struct FrontierAnswer<'a> {
+/// What is said of schedules.
+pub(super) struct SynthesisAnswer<'a> {
     pub(super) name: &'a str,
     pub(super) machine: &'a Machine,
-    pub(super) frontier: &'a Frontier,
+    pub(super) found: &'a Synthesis,
     pub(super) max_chunks: u32,
+    /// The flags of the sketch, as they were given; empty without one.
+    pub(super) sketch: &'a str,
+    /// The programs of the points, and then that of the trees.
     pub(super) programs: &'a [PointProgram],
 }
 
-impl FrontierAnswer<'_> {
+impl SynthesisAnswer<'_> {
     /// A table for people.
     pub(super) fn write_text(&self) -> String {
         let mut text = String::new();
@@ -27,27 +31,44 @@ impl FrontierAnswer<'_> {
         text
     }
 
+    fn points(&self) -> &[FrontierPoint] {
+        self.found.frontier.as_ref().map_or(&[], |frontier| &frontier.points)
+    }
+
     fn fill_text(&self, text: &mut String) -> std::fmt::Result {
-        let FrontierAnswer { name, machine, frontier, .. } = self;
+        let SynthesisAnswer { name, machine, sketch, .. } = self;
         let ranks = machine.graph.count_ranks();
         writeln!(text, "{name} on {} ({ranks} ranks)", machine.name)?;
-        writeln!(
-            text,
-            "{:>7}{:>8}{:>8}{:>14}  status",
-            "steps", "rounds", "chunks", "rounds/chunk"
-        )?;
-        for (point, program) in frontier.points.iter().zip(self.programs) {
+        if !sketch.is_empty() {
+            writeln!(text, "  with {sketch}")?;
+        }
+        let mut programs = self.programs.iter();
+        if !self.points().is_empty() {
+            let columns = ["steps", "rounds", "chunks", "rounds/chunk"];
+            let [steps, rounds, chunks, time] = columns;
+            writeln!(text, "{steps:>7}{rounds:>8}{chunks:>8}{time:>14}  status")?;
+        }
+        for point in self.points() {
             let size = point.schedule.measure();
             let (steps, rounds, chunks) = (size.steps, size.rounds, size.chunks);
             let time = self.write_rounds(point.time);
             let status = self.describe_status(point);
             writeln!(text, "{steps:>7}{rounds:>8}{chunks:>8}{time:>14}  {status}")?;
-            if let Some(path) = &program.path {
-                writeln!(text, "{:>7}program: {path}", "")?;
-            }
-            if let Some(why) = &program.failure {
-                writeln!(text, "{:>7}no program: {why}", "")?;
-            }
+            write_program_line(programs.next(), text)?;
+        }
+        if let Some(trees) = self.found.find_trees() {
+            let (count, time) = (trees.k, self.write_rounds(trees.rho));
+            let depth = trees.measure_depth();
+            let [trees, hops] =
+                [(count, "tree"), (u64::from(depth), "hop")].map(|(number, one)| {
+                    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+                });
+            writeln!(
+                text,
+                "{:>7}{:>8}{:>8}{time:>14}  optimal (proved) as messages become long: {trees} for each root, paths of at most {hops}",
+                "trees", "", count
+            )?;
+            write_program_line(programs.next(), text)?;
         }
         for note in self.list_notes() {
             writeln!(text, "note: {note}")?;
@@ -73,69 +94,99 @@ impl FrontierAnswer<'_> {
 
     /// What is not settled, and why.
     fn list_notes(&self) -> Vec<String> {
-        let frontier = self.frontier;
         let mut notes = Vec::new();
-        for count in frontier.step_counts.iter().filter(|count| !count.is_settled()) {
-            let bound = self.write_rounds(count.bound);
-            let steps = count.steps;
-            let best = count.best.map_or_else(
-                || "nothing was found".to_owned(),
-                |best| format!("the best found takes {}", self.write_rounds(best)),
-            );
-            let why = if count.undecided.is_empty() {
-                format!("none with up to {} pieces reaches it", self.max_chunks)
-            } else {
-                let points: Vec<String> = count
-                    .undecided
-                    .iter()
-                    .take(3)
-                    .map(|own| format!("({steps}, {}, {})", own.point.rounds, own.point.chunks))
-                    .collect();
-                format!("the search ended at its budget for {}", points.join(", "))
-            };
-            notes.push(format!("in {steps} steps: bound {bound}, {best}; {why}"));
+        if let Some(frontier) = &self.found.frontier {
+            self.note_frontier(frontier, &mut notes);
         }
-        let limit = self.write_rounds(frontier.bounds.bandwidth.value);
-        match (frontier.bounds.sweep_end, frontier.bounds.bandwidth.attainment) {
-            (SweepEnd::ReachedBandwidth, _) => {}
-            (_, Attainment::LimitOnly) => notes.push(format!(
-                "the frontier is infinite: with more steps the time comes as near as is wanted to {limit}"
-            )),
-            (SweepEnd::MaxSteps, _) => notes.push(format!(
-                "more steps were not looked at, whose bound is {limit}; `--max-steps N`"
-            )),
-            (SweepEnd::OutOfBudget | SweepEnd::TooLarge, _) => notes.push(format!(
-                "the bounds for some numbers of steps are only {limit}, that for any number: their programs are too large"
-            )),
-        }
-        if frontier.is_complete {
-            notes.push("complete: no other schedule is better in steps or in time".to_owned());
+        if let Some(Err(error)) = &self.found.trees {
+            notes.push(format!("no trees for long messages: {error}"));
         }
         notes
     }
 
+    fn note_frontier(&self, frontier: &Frontier, notes: &mut Vec<String>) {
+        for count in frontier.step_counts.iter().filter(|count| !count.is_settled()) {
+            let bound = self.write_rounds(count.bound);
+            let steps = if count.steps == 1 {
+                "1 step".to_owned()
+            } else {
+                format!("{} steps", count.steps)
+            };
+            let best = count.best.map_or_else(
+                || "nothing was found".to_owned(),
+                |best| format!("the best found takes {}", self.write_rounds(best)),
+            );
+            let points: Vec<String> = count
+                .undecided
+                .iter()
+                .take(3)
+                .map(|own| format!("({}, {}, {})", count.steps, own.point.rounds, own.point.chunks))
+                .collect();
+            let why = if points.is_empty() {
+                format!("none with up to {} pieces is known to reach it", self.max_chunks)
+            } else {
+                format!("the search ended at its budget for {}", points.join(", "))
+            };
+            notes.push(format!("in {steps}: bound {bound}, {best}; {why}"));
+        }
+        let limit = self.write_rounds(frontier.bounds.bandwidth.value);
+        let is_least =
+            frontier.points.last().map(|point| point.time) == Some(frontier.bounds.bandwidth.value);
+        match (frontier.bounds.sweep_end, frontier.bounds.bandwidth.attainment) {
+            _ if is_least => {}
+            (_, Attainment::LimitOnly) => notes.push(format!(
+                "the frontier is infinite: with more steps the time comes as near as is wanted to {limit}"
+            )),
+            (SweepEnd::MaxSteps | SweepEnd::ReachedBandwidth, _) => notes.push(format!(
+                "with more steps there may be faster ones: the bound for any number is {limit}"
+            )),
+            (SweepEnd::OutOfBudget | SweepEnd::TooLarge, _) => notes.push(format!(
+                "for more steps the only bound is {limit}, that for any number: the programs for others are too large"
+            )),
+        }
+        if frontier.bounds.bandwidth.scope == BoundScope::RootedSums {
+            notes.push(
+                "the bounds are those of algorithms that sum each part of the buffer up at one rank; the schedules are a ReduceScatter and then an AllGather"
+                    .to_owned(),
+            );
+        }
+        if frontier.is_complete {
+            notes.push("complete: no other schedule is better in steps or in time".to_owned());
+        }
+    }
+
     /// One line of JSON.
     pub(super) fn write_json(&self) -> String {
-        let FrontierAnswer { name, machine, frontier, .. } = self;
-        let points: Vec<Value> = frontier
-            .points
-            .iter()
-            .zip(self.programs)
-            .map(|(point, program)| self.point_json(point, program))
-            .collect();
-        let object = json!({
+        let SynthesisAnswer { name, machine, found, sketch, .. } = self;
+        let mut programs = self.programs.iter();
+        let points: Vec<Value> =
+            self.points().iter().map(|point| self.point_json(point, programs.next())).collect();
+        let mut object = json!({
             "collective": name,
             "topology": machine.name,
             "ranks": machine.graph.count_ranks(),
+            "sketch": sketch,
             "points": points,
-            "complete": frontier.is_complete,
-            "bandwidth_bound": self.write_rounds(frontier.bounds.bandwidth.value),
+            "complete": found.is_complete(),
             "notes": self.list_notes(),
         });
+        if let (Some(trees), Some(fields)) = (found.find_trees(), object.as_object_mut()) {
+            let program = programs.next();
+            fields.insert("trees".to_owned(), list_trees(trees));
+            fields.insert("k".to_owned(), json!(trees.k));
+            fields.insert("rho".to_owned(), json!(self.write_rounds(trees.rho)));
+            fields.insert("depth".to_owned(), json!(trees.measure_depth()));
+            fields.insert(
+                "tree_program".to_owned(),
+                json!(program.and_then(|own| own.path.as_ref())),
+            );
+            let failure = program.and_then(|own| own.failure.as_ref());
+            fields.insert("tree_failure".to_owned(), json!(failure));
+        }
         format!("{object}\n")
     }
 
-    fn point_json(&self, point: &FrontierPoint, program: &PointProgram) -> Value {
+    fn point_json(&self, point: &FrontierPoint, program: Option<&PointProgram>) -> Value {
         let size = point.schedule.measure();
         let (status, bound) = match point.status {
             PointStatus::Optimal => ("optimal", point.time),
@@ -155,8 +206,8 @@ impl FrontierAnswer<'_> {
             "rounds_per_chunk": self.write_rounds(point.time),
             "bound": self.write_rounds(bound),
             "status": status,
-            "program": program.path,
-            "failure": program.failure,
+            "program": program.and_then(|own| own.path.as_ref()),
+            "failure": program.and_then(|own| own.failure.as_ref()),
             "moves": moves,
         })
     }
@@ -171,4 +222,23 @@ impl FrontierAnswer<'_> {
         time.checked_mul(quantum)
             .map_or_else(|_| format!("{time} * {quantum}"), |rounds| rounds.to_string())
     }
+}
+
+fn write_program_line(program: Option<&PointProgram>, text: &mut String) -> std::fmt::Result {
+    let Some(program) = program else { return Ok(()) };
+    if let Some(path) = &program.path {
+        writeln!(text, "{:>7}program: {path}", "")?;
+    }
+    if let Some(why) = &program.failure {
+        writeln!(text, "{:>7}no program: {why}", "")?;
+    }
+    Ok(())
+}
+
+fn list_trees(trees: &TreeSet) -> Value {
+    let rows = trees.trees.iter().map(|tree| {
+        let edges: Vec<[u32; 2]> = tree.edges.iter().map(|edge| [edge.from.0, edge.to.0]).collect();
+        json!({ "root": tree.root.0, "weight": tree.weight, "edges": edges })
+    });
+    Value::Array(rows.collect())
 }

@@ -1,12 +1,13 @@
-//! The programs of schedules.
+//! The programs of schedules and of trees.
 
-use compiler::driver::{ScheduledFailure, write_scheduled_program};
+use compiler::driver::{ScheduledFailure, write_packed_program, write_scheduled_program};
 use compiler::interrupt::Interrupt;
 use compiler::machine::Machine;
-use compiler::synthesize::{ProgramRequest, name_program};
+use compiler::synthesize::{ProgramHead, name_step_program, name_tree_program};
 use std::sync::Arc;
 use synth::collective::CollectiveKind;
 use synth::frontier::{FrontierPoint, PointStatus};
+use synth::trees::TreeSet;
 
 /// What all programs of a run have in common.
 pub(super) struct ProgramWriter<'a> {
@@ -28,46 +29,72 @@ pub(super) struct WrittenProgram {
 
 impl ProgramWriter<'_> {
     /// Writes the program of a point.
-    pub(super) fn write(
+    pub(super) fn write_point(
         &self,
         point: &FrontierPoint,
         interrupt: &Interrupt,
     ) -> Result<WrittenProgram, ScheduledFailure> {
         let size = point.schedule.measure();
-        let name = name_program(self.kind, self.machine, size);
-        let header = self.describe(point);
-        let request = ProgramRequest {
-            machine: self.machine,
-            is_library_machine: self.is_library_machine,
-            kind: self.kind,
-            schedule: &point.schedule,
-            name: &name,
-            header: &header,
-        };
-        let text = write_scheduled_program(&request, self.machine, interrupt)?;
-        Ok(WrittenProgram { name, text })
-    }
-
-    /// What the file says of its program.
-    fn describe(&self, point: &FrontierPoint) -> Vec<String> {
-        let size = point.schedule.measure();
-        let (question, machine) = (self.question, &self.machine.name);
-        let count = |number: u64, one: &str| {
-            if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
-        };
+        let name = name_step_program(self.kind, self.machine, size);
         let quality = match point.status {
             PointStatus::Optimal => "No schedule of so many steps is faster.",
             PointStatus::AboveBound { .. } => "A faster one may exist.",
         };
-        vec![
+        let header = [
             format!(
-                "`{question}` on `{machine}`: {}, {}, {} of each chunk.",
+                "`{}` on `{}`: {}, {}, {} of each chunk.",
+                self.question,
+                self.machine.name,
                 count(u64::from(size.steps), "step"),
                 count(size.rounds, "round"),
                 count(u64::from(size.chunks), "piece"),
             ),
             String::new(),
             format!("Written by `cclc synth` {}. {quality}", env!("CARGO_PKG_VERSION")),
-        ]
+        ];
+        let head = self.begin(&name, &header, u64::from(size.chunks));
+        let text = write_scheduled_program(&head, &point.schedule, self.machine, interrupt)?;
+        Ok(WrittenProgram { name, text })
     }
+
+    /// Writes the program of trees.
+    pub(super) fn write_trees(
+        &self,
+        trees: &TreeSet,
+        interrupt: &Interrupt,
+    ) -> Result<WrittenProgram, ScheduledFailure> {
+        let name = name_tree_program(self.kind, self.machine);
+        let header = [
+            format!(
+                "`{}` on `{}`, for long messages: {} for each rank, with paths of at most {}.",
+                self.question,
+                self.machine.name,
+                count(trees.k, "tree"),
+                count(u64::from(trees.measure_depth()), "hop"),
+            ),
+            String::new(),
+            format!(
+                "Written by `cclc synth` {}. No schedule is faster as messages become long.",
+                env!("CARGO_PKG_VERSION")
+            ),
+        ];
+        let head = self.begin(&name, &header, trees.k);
+        let text = write_packed_program(&head, trees, self.machine, interrupt)?;
+        Ok(WrittenProgram { name, text })
+    }
+
+    fn begin<'p>(&'p self, name: &'p str, header: &'p [String], chunks: u64) -> ProgramHead<'p> {
+        ProgramHead {
+            machine: self.machine,
+            is_library_machine: self.is_library_machine,
+            kind: self.kind,
+            chunks,
+            name,
+            header,
+        }
+    }
+}
+
+fn count(number: u64, one: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }
