@@ -204,8 +204,9 @@ fn clamp_count(count: usize) -> u32 {
 /// looks like none.
 #[must_use]
 pub fn detect_format(text: &str) -> Option<TopologyFormat> {
+    let text = strip_byte_order_mark(text);
     let is_of_rocm = text.contains("between two GPUs") || text.contains("\"(Topology)");
-    match text.trim_start_matches('\u{feff}').trim_start().chars().next() {
+    match text.trim_start().chars().next() {
         Some('<') => Some(TopologyFormat::NcclXml),
         Some('{') if !is_of_rocm => Some(TopologyFormat::MscclJson),
         _ if is_of_rocm => Some(TopologyFormat::RocmSmi),
@@ -229,7 +230,7 @@ pub fn import_topology(
         let help = "give the description of one machine only";
         return Err(ImportError::new(TextPlace::START, message, help));
     }
-    let text = text.trim_start_matches('\u{feff}');
+    let text = strip_byte_order_mark(text);
     match format {
         TopologyFormat::NvidiaSmi => nvidia_smi::read_nvidia_smi(text, name),
         TopologyFormat::NcclXml => nccl_xml::read_nccl_xml(text, name),
@@ -238,7 +239,18 @@ pub fn import_topology(
     }
 }
 
-fn check_name(name: &str) -> Result<(), ImportError> {
+/// The text without the mark that some editors and shells write before it.
+#[must_use]
+pub fn strip_byte_order_mark(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}')
+}
+
+/// Refuses what is no name of a topology.
+///
+/// # Errors
+/// The name is none: it is empty, has other characters than ASCII letters, digits and `_`, begins with a digit, or is
+/// reserved. The place of the error means nothing.
+pub fn check_name(name: &str) -> Result<(), ImportError> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_name = name.chars().all(is_word)
         && name.chars().next().is_some_and(|first| !first.is_ascii_digit())
@@ -249,6 +261,20 @@ fn check_name(name: &str) -> Result<(), ImportError> {
     let message = format!("`{}` cannot be the name of a topology", print_name(name));
     let help = "give a name of letters, digits and `_` that is no word of the language";
     Err(ImportError::new(TextPlace::START, message, help))
+}
+
+/// A valid name of a topology that is as much like a word as can be: `node_1` for `node-1`, `machine_0` for `0`,
+/// `topology_machine` for `topology`, and `machine` for what has no letter or digit that a name can have.
+#[must_use]
+pub fn derive_name(word: &str) -> String {
+    let plain: String =
+        word.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    match plain.chars().find(|c| *c != '_') {
+        None => "machine".to_owned(),
+        Some(_) if token::is_reserved(&plain) => format!("{plain}_machine"),
+        Some(_) if plain.starts_with(|first: char| first.is_ascii_alphabetic()) => plain,
+        Some(_) => format!("machine_{plain}"),
+    }
 }
 
 impl ImportedTopology {
@@ -349,8 +375,8 @@ fn format_count(count: usize, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        ImportError, TextPlace, TopologyFormat, detect_format, import_topology, list_names,
-        print_name,
+        ImportError, TextPlace, TopologyFormat, check_name, derive_name, detect_format,
+        import_topology, list_names, print_name,
     };
 
     #[test]
@@ -364,6 +390,7 @@ mod tests {
                 "$ nvidia-smi topo -m\n\tGPU0\tGPU1\nGPU0\t X \tNV1\n",
                 Some(TopologyFormat::NvidiaSmi),
             ),
+            ("\u{feff}\tGPU0\tGPU1\nGPU0\t X \tNV1\n", Some(TopologyFormat::NvidiaSmi)),
             ("topology ring;", None),
             ("", None),
         ];
@@ -388,6 +415,26 @@ mod tests {
             let ImportError { line, column, message, .. } = error;
             assert!(message.contains("cannot be the name"), "{message}");
             assert_eq!((line, column), (1, 1));
+        }
+    }
+
+    #[test]
+    fn derived_names_are_valid() {
+        let names = [
+            ("node-1", "node_1"),
+            ("0", "machine_0"),
+            ("topology", "topology_machine"),
+            ("if", "if_machine"),
+            ("switch", "switch"),
+            ("\u{e9}", "machine"),
+            ("\u{e9}8", "machine__8"),
+            ("_", "machine"),
+            ("-", "machine"),
+            ("", "machine"),
+        ];
+        for (word, name) in names {
+            assert_eq!(derive_name(word), name, "{word}");
+            assert_eq!(check_name(name), Ok(()), "{word}");
         }
     }
 

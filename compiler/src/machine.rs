@@ -333,3 +333,41 @@ impl Machine {
         Some(Path { vertices, rate, latency_ns })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Machine, MachineReach};
+    use crate::source::{FileId, Span};
+    use std::collections::BTreeMap;
+    use synth::graph::{
+        DirectedEdge, EdgeAbilities, EdgeRate, RateUnit, SwitchAbilities, Topology, Vertex,
+    };
+    use synth::rational::Rational;
+
+    /// An edge for memory channels with a rate in GB/s.
+    pub(super) fn edge(from: u32, to: u32, rate: u64, latency_ns: u64) -> DirectedEdge {
+        DirectedEdge {
+            from: Vertex(from),
+            to: Vertex(to),
+            rate: EdgeRate {
+                amount: Rational::from_integer(rate * 1_000_000_000),
+                unit: RateUnit::BytesPerSecond,
+            },
+            latency_ns,
+            abilities: EdgeAbilities { memory: true, port: false },
+        }
+    }
+
+    /// A machine `m` of these ranks and edges, and a switch `s` with these abilities behind the ranks.
+    pub(super) fn machine(ranks: u32, switch: SwitchAbilities, edges: &[DirectedEdge]) -> Machine {
+        Machine {
+            name: "m".to_owned(),
+            declared: Span { file: FileId(0), start: 0, end: 0 },
+            graph: Topology::new(ranks, vec![switch], edges).unwrap(),
+            nodes: None,
+            switches: vec!["s".to_owned()],
+            places: BTreeMap::new(),
+            reach: MachineReach::default(),
+        }
+    }
+}

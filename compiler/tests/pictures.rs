@@ -1,5 +1,5 @@
 //! The pictures that `cclc dump --format svg` draws: an arrow leads to every wait from what it waits for, time runs
-//! down, and the findings of the checks are marked.
+//! down, and the findings of the checks are marked. And those of machines that `cclc topology show --picture` draws.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
@@ -216,4 +216,155 @@ fn what_nobody_could_read_is_not_drawn() {
         picture(&manifest("../stdlib/ccl/algorithms/allgather_allpairs.ccl"), &["-D", "ranks=64"]);
     assert_eq!((run.status, run.stdout.as_str()), (Some(2), ""));
     assert!(run.stderr.contains("use fewer ranks"), "{}", run.stderr);
+}
+
+/// A rectangle, or the one around a circle, with what is written in it.
+struct DrawnBox {
+    class: String,
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
+    text: String,
+}
+
+impl DrawnBox {
+    fn overlaps(&self, other: &DrawnBox) -> bool {
+        if self.class == "rank" && other.class == "rank" {
+            let (x, y) = (self.left - other.left, self.top - other.top);
+            return x.hypot(y) < self.width;
+        }
+        self.left < other.left + other.width
+            && other.left < self.left + self.width
+            && self.top < other.top + other.height
+            && other.top < self.top + self.height
+    }
+
+    fn contains(&self, other: &DrawnBox) -> bool {
+        self.left <= other.left
+            && other.left + other.width <= self.left + self.width
+            && self.top <= other.top
+            && other.top + other.height <= self.top + self.height
+    }
+}
+
+/// A number of an element of SVG.
+fn attribute(line: &str, name: &str) -> f64 {
+    between(line, &format!(" {name}=\""), "\"").parse().unwrap()
+}
+
+/// How wide a text in a monospace font of 11 pixels is.
+fn text_width(text: &str) -> f64 {
+    let plain = text.replace("&gt;", ">").replace("&lt;", "<").replace("&quot;", "\"");
+    plain.chars().count() as f64 * 6.62
+}
+
+/// The boxes of a machine's picture. Each is followed by its text.
+fn drawn_boxes(svg: &str) -> Vec<DrawnBox> {
+    let lines: Vec<&str> = svg.lines().collect();
+    let mut boxes = Vec::new();
+    for (line, next) in lines.iter().zip(lines.iter().skip(1)) {
+        let class = ["node", "switch", "rank"]
+            .into_iter()
+            .find(|class| line.contains(&format!("class=\"{class}\"")));
+        let Some(class) = class else { continue };
+        let [left, top, width, height] = if class == "rank" {
+            let radius = attribute(line, "r");
+            let [x, y] = ["cx", "cy"].map(|name| attribute(line, name) - radius);
+            [x, y, 2.0 * radius, 2.0 * radius]
+        } else {
+            ["x", "y", "width", "height"].map(|name| attribute(line, name))
+        };
+        let text = between(next, ">", "</text>").to_owned();
+        let middle = attribute(next, "x");
+        assert!((middle - left - width / 2.0).abs() < 1.6, "{line}\n{next}");
+        let baseline = attribute(next, "y");
+        assert!(top + 8.0 < baseline && baseline < top + height, "{line}\n{next}");
+        boxes.push(DrawnBox { class: class.to_owned(), left, top, width, height, text });
+    }
+    boxes
+}
+
+/// The picture of a machine, drawn behind its listing.
+fn drawn_machine(machine: &str) -> String {
+    let run = cclc::cclc(&["topology", "show", machine, "--picture=-"], "");
+    assert_eq!(run.status, Some(0), "{machine}: {}", run.stderr);
+    run.stdout.split_once("<svg ").unwrap().1.to_owned()
+}
+
+/// Whether every text is inside its box or the picture, and no two boxes overlap.
+fn check_machine(machine: &str) {
+    let svg = drawn_machine(machine);
+    let [width, height] = ["width", "height"].map(|name| attribute(&format!(" {svg}"), name));
+    let picture = DrawnBox {
+        class: "picture".to_owned(),
+        left: 0.0,
+        top: 0.0,
+        width,
+        height,
+        text: String::new(),
+    };
+    let title = svg.lines().find(|line| line.starts_with("<text class=\"name\"")).unwrap();
+    let half = text_width(between(title, "\">", "</text>")) / 2.0;
+    let middle = attribute(title, "x");
+    assert!(half <= middle && middle + half <= width, "{machine}: {title} in {width}");
+    let boxes = drawn_boxes(&svg);
+    assert!(boxes.len() > 1, "{machine}");
+    for (index, one) in boxes.iter().enumerate() {
+        let name = &one.text;
+        assert!(text_width(name) <= one.width, "{machine}: {name} in {}", one.width);
+        assert!(picture.contains(one), "{machine}: {name} is cut");
+        assert!(one.top > attribute(title, "y"), "{machine}: {name} is on the title");
+        for other in boxes.iter().skip(index + 1) {
+            let is_inside = one.class == "node" && one.contains(other);
+            let other_name = &other.text;
+            assert!(is_inside || !one.overlaps(other), "{machine}: {name} is on {other_name}");
+        }
+    }
+}
+
+#[test]
+fn boxes_of_machines_lie_beside_each_other_and_titles_fit() {
+    for machine in [
+        "ring(2)",
+        "ring(8)",
+        "line(3)",
+        "star(5)",
+        "full(6)",
+        "hub(1)",
+        "hub(3)",
+        "hypercube(3)",
+        "torus(2,3)",
+        "dgx1",
+        "dgx2",
+        "dgx2(2)",
+        "dgx2(5)",
+        "dgx_a100(2)",
+        "dgx_h100(2)",
+        "dgx_b200(6)",
+        "nvl72",
+        "nvl72(2)",
+        "mi250(2)",
+        "mi300x(2)",
+        "ndv2(2)",
+        "rail_optimized(2)",
+        "fat_tree(8)",
+    ] {
+        check_machine(machine);
+    }
+}
+
+#[test]
+fn switches_with_long_names_lie_beside_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("long.ccl");
+    let text = "topology long(boxes: int = 2) {\n    ranks boxes * 2;\n    ranks_per_node 2;\n    \
+                switch a_card_with_a_long_name[b in 0..boxes, c in 0..3] {\n        \
+                ports (r in 2 * b ..+ 2: r), bandwidth = 1;\n    }\n    \
+                switch root_of_everything_else[n in 0..3] {\n        \
+                ports (r in 0..2 * boxes: r), bandwidth = 1;\n    }\n    \
+                switch i { ports (0), bandwidth = 1; ports (2 * boxes - 1), bandwidth = 1; }\n}\n";
+    std::fs::write(&file, text).unwrap();
+    check_machine(&file.display().to_string());
+    check_machine(&format!("{}::long(boxes = 1)", file.display()));
 }

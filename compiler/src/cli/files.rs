@@ -28,11 +28,20 @@ pub(crate) fn open(
     most: u64,
     interrupt: &Interrupt,
 ) -> Result<FileId, String> {
-    let text = match path == Path::new("-") {
-        true => read_beside(|| Ok(io::stdin()), most, interrupt)?,
-        false => text(path, most, interrupt)?,
-    };
-    Ok(sources.add(name(path), text))
+    Ok(sources.add(name(path), read_argument(path, most, interrupt)?))
+}
+
+/// The text of a file of at most `most` bytes, or of standard input for `-`; if that fails, or the time is up, the reason.
+pub(crate) fn read_argument(
+    path: &Path,
+    most: u64,
+    interrupt: &Interrupt,
+) -> Result<String, String> {
+    if path == Path::new("-") {
+        read_beside(|| Ok(io::stdin()), most, interrupt)
+    } else {
+        text(path, most, interrupt)
+    }
 }
 
 /// The same for a source file; a file that is a plan, or XML, by its name is not read.

@@ -5,8 +5,8 @@ use super::report::Reporter;
 use super::{Failure, Status, files, output};
 use compiler::diagnostic::{Code, Diagnostic};
 use compiler::import::{
-    ImportError, ImportedTopology, MAX_TEXT_BYTES, TopologyFormat, detect_format, import_topology,
-    write_topology,
+    self, ImportError, ImportedTopology, MAX_TEXT_BYTES, TopologyFormat, check_name, detect_format,
+    import_topology, strip_byte_order_mark, write_topology,
 };
 use compiler::source::{FileId, Span};
 use std::path::Path;
@@ -25,7 +25,12 @@ impl From<ImportFormat> for TopologyFormat {
 /// Writes the declaration of the machine that a file describes.
 pub(crate) fn run(import: &ImportTopology, reporter: &mut Reporter) -> Result<Status, Failure> {
     let name = match &import.name {
-        Some(name) => name.clone(),
+        Some(name) => {
+            check_name(name).map_err(|error| {
+                Failure::Usage(format!("`--name`: {}: {}", error.message, error.help))
+            })?;
+            name.clone()
+        }
         None => derive_name(&import.file),
     };
     let format = import.format.map(TopologyFormat::from);
@@ -48,28 +53,29 @@ pub(crate) fn read_machine(
     format: Option<TopologyFormat>,
     name: &str,
 ) -> Result<Option<ImportedTopology>, Failure> {
-    let text = match files::text(path, MAX_TEXT_BYTES as u64, &reporter.interrupt) {
+    let text = match files::read_argument(path, MAX_TEXT_BYTES as u64, &reporter.interrupt) {
         Ok(text) => text,
         Err(why) => {
             reporter.unreadable(path, &why);
             return Ok(None);
         }
     };
+    let text = strip_byte_order_mark(&text);
     let shown = files::name(path);
-    let format = format.or_else(|| detect_format(&text)).ok_or_else(|| {
+    let format = format.or_else(|| detect_format(text)).ok_or_else(|| {
         Failure::Usage(format!(
             "`{shown}` is not the output of `nvidia-smi topo -m` or `rocm-smi --showtopo`, NCCL's topology as XML, or \
              msccl-tools' as JSON; `--format` says which one it is meant to be"
         ))
     })?;
-    match import_topology(&text, format, name) {
+    match import_topology(text, format, name) {
         Ok(imported) => Ok(Some(imported)),
         Err(error) => {
             // What follows the line is not shown.
             let lines = text.split_inclusive('\n').take(error.line as usize);
             let shown_bytes: usize = lines.map(str::len).sum();
             let file = reporter.sources.add(shown, text.get(..shown_bytes).unwrap_or_default());
-            reporter.add(vec![report_error(&error, file, &text)]);
+            reporter.add(vec![report_error(&error, file, text)]);
             Ok(None)
         }
     }
@@ -77,14 +83,7 @@ pub(crate) fn read_machine(
 
 /// The name of the file as the name of a topology.
 pub(crate) fn derive_name(path: &Path) -> String {
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let stem = stem.unwrap_or_default();
-    let plain: String =
-        stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    match plain.chars().next() {
-        Some(first) if first.is_ascii_alphabetic() => plain,
-        _ => format!("machine_{plain}"),
-    }
+    import::derive_name(&path.file_stem().unwrap_or_default().to_string_lossy())
 }
 
 fn report_error(error: &ImportError, file: FileId, text: &str) -> Diagnostic {

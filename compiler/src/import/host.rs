@@ -71,17 +71,17 @@ pub(super) fn add_hosts(
          generation 3 carries 16 GB/s, generation 5 carries 64 GB/s, and a bridge that several GPUs share \
          less for each. Where it is not to be used, remove the hosts.",
     );
-    if is_single && !is_apart {
-        topology.add_note(
-            "GPUs at one host are taken to reach each other's memory; where they cannot, give `host` the \
-             abilities `[port]`.",
-        );
+    topology.add_note(if is_apart {
+        "No two GPUs are said to be at one host: `host` stands for all hosts and what joins them, and only \
+         ports lead through it. GPUs that are at one host could reach each other's memory; if all are, \
+         remove its `abilities`."
+    } else if is_single {
+        "GPUs at one host are taken to reach each other's memory; where they cannot, give `host` the \
+         abilities `[port]`."
     } else {
-        topology.add_note(
-            "GPUs at one host are taken to reach each other's memory, those at different hosts only \
-             through ports. Between two hosts there are 32 GB/s in each direction.",
-        );
-    }
+        "GPUs at one host are taken to reach each other's memory, those at different hosts only \
+         through ports. Between two hosts there are 32 GB/s in each direction."
+    });
     Ok(())
 }
 
@@ -111,9 +111,13 @@ mod tests {
         let topology = import(&mut sets);
         assert_eq!(topology.switches.len(), 1);
         assert_eq!(topology.switches[0].abilities, ChannelAbilities::PORT);
+        let notes = topology.notes.join(" ");
+        assert!(notes.contains("only ports lead through it"), "{notes}");
+        assert!(!notes.contains("Between two hosts"), "{notes}");
         sets.unite(0, 1);
         let topology = import(&mut sets);
         assert_eq!((topology.switches.len(), topology.links.len()), (3, 6));
         assert_eq!(topology.switches[0].abilities, ChannelAbilities::ALL);
+        assert!(topology.notes.join(" ").contains("Between two hosts"));
     }
 }

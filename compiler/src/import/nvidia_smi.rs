@@ -11,7 +11,7 @@
 
 mod build;
 
-use super::smi_table::{TableCell, parse_gpu_name, split_cells};
+use super::smi_table::{AsymmetricCell, TableCell, parse_gpu_name, report_asymmetry, split_cells};
 use super::{
     ImportError, ImportedTopology, TextPlace, format_count, list_names, print_name,
     too_many_vertices,
@@ -316,18 +316,13 @@ fn check_symmetry(rows: &[MatrixRow], gpus: &[TableCell]) -> Result<(), ImportEr
         for (to, cell) in row.relations.iter().enumerate().take(from) {
             let Some(other) = find_cell(to, from) else { continue };
             if cell.relation != other.relation {
-                let message = format!(
-                    "{} is related to {} otherwise than {} to {}",
-                    find_name(from),
-                    find_name(to),
-                    find_name(to),
-                    find_name(from)
-                );
-                let help = format!(
-                    "a relation holds both ways; compare with line {}, and run `nvidia-smi topo -m` again",
-                    other.place.line
-                );
-                return Err(ImportError::new(cell.place, message, help));
+                return Err(report_asymmetry(&AsymmetricCell {
+                    from: find_name(from),
+                    to: find_name(to),
+                    place: cell.place,
+                    reverse: other.place,
+                    command: "nvidia-smi topo -m",
+                }));
             }
         }
         debug_assert_eq!(row.relations.len(), rows.len(), "a cell for each GPU at {:?}", row.place);

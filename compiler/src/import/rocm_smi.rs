@@ -14,7 +14,7 @@
 //! too ([`super::host`]).
 
 use super::host::add_hosts;
-use super::smi_table::{TableCell, parse_gpu_name, split_cells};
+use super::smi_table::{AsymmetricCell, TableCell, parse_gpu_name, report_asymmetry, split_cells};
 use super::{
     ChannelAbilities, ImportError, ImportedLink, ImportedTopology, ImportedVertex, TextPlace,
     TopologyFormat, clamp_count, format_count, list_names, print_name, too_many_vertices,
@@ -113,8 +113,8 @@ struct RocmTables<'t> {
 /// The machine of the tables.
 ///
 /// # Errors
-/// There is no table of link types; a table is not whole, or is there twice; a value is none; a link is of an unknown type;
-/// or the machine is too large.
+/// There is no table of link types; a table is not whole, or is there twice; a value is none; a link is of an unknown type,
+/// or of two types; or the machine is too large.
 pub(super) fn read_rocm_smi(text: &str, name: &str) -> Result<ImportedTopology, ImportError> {
     if text.trim_start().starts_with('{') {
         let help = "run `rocm-smi --showtopo` without `--json`";
@@ -128,6 +128,7 @@ pub(super) fn read_rocm_smi(text: &str, name: &str) -> Result<ImportedTopology, 
     let mut topology =
         ImportedTopology::new(name, TopologyFormat::RocmSmi, clamp_count(types.gpus.len()));
     topology.ranks_per_node = Some(topology.ranks);
+    check_types(types)?;
     let pairs = tables.classify_pairs(types)?;
     add_xgmi(&mut topology, &tables, types, &pairs)?;
     add_pcie(&mut topology, &tables, types, &pairs)?;
@@ -254,11 +255,7 @@ impl<'t> RocmTables<'t> {
         for (from, row) in pairs.iter_mut().enumerate() {
             for (to, pair) in row.iter_mut().enumerate().filter(|(to, _)| *to != from) {
                 let Some(cell) = types.find_cell(from, to) else { continue };
-                *pair = match cell.text {
-                    "PCIE" => PairLink::Pcie,
-                    "XGMI" => PairLink::Xgmi(1),
-                    _ => return Err(unknown_type(cell)),
-                };
+                *pair = parse_type(cell)?;
                 let weight = weights.map_or(Ok(None), |table| table.find_number(from, to))?;
                 if let (PairLink::Xgmi(hops), Some(weight)) = (pair, weight) {
                     *hops = weight;
@@ -389,6 +386,37 @@ fn add_pcie(
     add_hosts(topology, &mut sets, types.place)
 }
 
+/// Whether all links are of types that are known, and of the same one both ways.
+fn check_types(types: &GpuTable) -> Result<(), ImportError> {
+    for (from, gpu) in types.gpus.iter().enumerate() {
+        for (to, other) in types.gpus.iter().enumerate().take(from) {
+            let (Some(cell), Some(reverse)) =
+                (types.find_cell(from, to), types.find_cell(to, from))
+            else {
+                continue;
+            };
+            if parse_type(reverse)? != parse_type(cell)? {
+                return Err(report_asymmetry(&AsymmetricCell {
+                    from: gpu.text,
+                    to: other.text,
+                    place: cell.place,
+                    reverse: reverse.place,
+                    command: "rocm-smi --showtopo",
+                }));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn parse_type(cell: TableCell) -> Result<PairLink, ImportError> {
+    match cell.text {
+        "PCIE" => Ok(PairLink::Pcie),
+        "XGMI" => Ok(PairLink::Xgmi(1)),
+        _ => Err(unknown_type(cell)),
+    }
+}
+
 fn unknown_type(cell: TableCell) -> ImportError {
     let message = format!("`{}` is no type of link", print_name(cell.text));
     let help = "there are `XGMI` and `PCIE`; `XXXX` stands where `rocm-smi` could not find out: run it as root";
@@ -434,6 +462,10 @@ GPU1   XGMI         0
     #[test]
     fn mistakes_are_found() {
         assert_eq!(fail(&TWO.replace("XGMI", "XXXX")), (8, "`XXXX` is no type of link".to_owned()));
+        assert_eq!(
+            fail(&TWO.replace("GPU1   XGMI", "GPU1   PCIE")),
+            (9, "GPU1 is related to GPU0 otherwise than GPU0 to GPU1".to_owned())
+        );
         assert_eq!(
             fail(&TWO.replace("GPU1   15  ", "GPU2   15  ")),
             (4, "expected the row of GPU1, found GPU2".to_owned())

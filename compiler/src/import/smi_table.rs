@@ -2,7 +2,7 @@
 //!
 //! Blanks and the escape sequences of terminals (ECMA-48, `ESC [ .. letter`) separate cells.
 
-use super::{TextPlace, clamp_count};
+use super::{ImportError, TextPlace, clamp_count};
 
 /// A word of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,31 @@ impl EscapeState {
 pub(super) fn parse_gpu_name(name: &str) -> Option<u32> {
     let digits = name.strip_prefix("GPU")?;
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+}
+
+/// A cell that says something else than the one for the same two GPUs in the other direction.
+pub(super) struct AsymmetricCell<'t> {
+    /// The GPU of its row.
+    pub(super) from: &'t str,
+    /// The GPU of its column.
+    pub(super) to: &'t str,
+    /// Where it is.
+    pub(super) place: TextPlace,
+    /// Where the other cell is.
+    pub(super) reverse: TextPlace,
+    /// What printed the table.
+    pub(super) command: &'static str,
+}
+
+/// The report on a cell that contradicts its reverse.
+pub(super) fn report_asymmetry(cell: &AsymmetricCell) -> ImportError {
+    let AsymmetricCell { from, to, place, reverse, command } = cell;
+    let message = format!("{from} is related to {to} otherwise than {to} to {from}");
+    let help = format!(
+        "a relation holds both ways; compare with line {}, and run `{command}` again",
+        reverse.line
+    );
+    ImportError::new(*place, message, help)
 }
 
 #[cfg(test)]

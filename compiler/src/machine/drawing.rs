@@ -21,6 +21,11 @@ const MARGIN: f64 = 24.0;
 /// The height of a row of switches, and of a switch.
 const ROW: f64 = 64.0;
 const SWITCH: f64 = 24.0;
+/// The least space between switches of a row, and that between a switch's name and its border.
+const GAP: f64 = 8.0;
+const PADDING: f64 = 6.0;
+/// The width of a character: monospace fonts of 11 pixels have 6.6 to 6.65.
+const CHARACTER: f64 = 6.7;
 /// How many nodes stand beside each other.
 const NODES_IN_ROW: usize = 4;
 
@@ -40,6 +45,8 @@ struct NodeParts {
     number: Option<u32>,
     ranks: Vec<Vertex>,
     switches: Vec<Vertex>,
+    /// The width of its row of switches.
+    switch_row: f64,
     in_circle: bool,
 }
 
@@ -51,7 +58,7 @@ impl NodeParts {
     fn width(&self) -> f64 {
         let ranks =
             if self.in_circle { 2.0 * self.radius() } else { self.ranks.len() as f64 * STEP };
-        ranks.max(self.switches.len() as f64 * 2.0 * STEP) + 2.0 * RADIUS
+        (ranks + 2.0 * RADIUS).max(self.switch_row)
     }
 
     fn height(&self) -> f64 {
@@ -69,31 +76,34 @@ pub fn write_drawing(machine: &Machine) -> Option<String> {
     }
     let nodes = collect_nodes(machine);
     let above = collect_above(machine, &nodes);
+    let title = format!("{}: {}", machine.name, machine.describe_size());
+    let rows: Vec<&[NodeParts]> = nodes.chunks(NODES_IN_ROW).collect();
+    let node_widths =
+        rows.iter().map(|row| row.iter().map(|node| node.width() + MARGIN).sum::<f64>());
+    let inner = node_widths.fold(0.0, f64::max) + MARGIN;
+    let widths = above.iter().map(|row| measure_row(machine, row)).chain([text_width(&title)]);
+    let width = widths.map(|width| width + 2.0 * MARGIN).fold(inner, f64::max).ceil();
     let mut places: BTreeMap<Vertex, Point> = BTreeMap::new();
     let mut boxes = String::new();
-    let top = MARGIN + 20.0 + above.len() as f64 * ROW;
-    let (mut x, mut y, mut tallest, mut width) = (MARGIN, top, 0.0_f64, 0.0_f64);
-    for (index, node) in nodes.iter().enumerate() {
-        if index > 0 && index % NODES_IN_ROW == 0 {
-            (x, y, tallest) = (MARGIN, y + tallest + MARGIN, 0.0);
-        }
-        place_node(node, Point { x, y }, &mut places, &mut boxes);
-        x += node.width() + MARGIN;
-        width = width.max(x);
-        tallest = tallest.max(node.height());
-    }
-    let height = y + tallest + MARGIN;
+    let top = MARGIN + 20.0;
     for (level, switches) in above.iter().rev().enumerate() {
-        let space = width / (switches.len() as f64 + 1.0);
-        for (index, switch) in switches.iter().enumerate() {
-            let x = space * (index as f64 + 1.0);
-            places.insert(*switch, Point { x, y: MARGIN + 20.0 + level as f64 * ROW + SWITCH });
-        }
+        let corner = Point { x: 0.0, y: top + level as f64 * ROW };
+        place_switches(machine, switches, corner, width, &mut places);
     }
+    let mut y = top + above.len() as f64 * ROW;
+    for row in rows {
+        let mut x = (width - inner) / 2.0 + MARGIN;
+        for node in row {
+            place_node(machine, node, Point { x, y }, &mut places, &mut boxes);
+            x += node.width() + MARGIN;
+        }
+        y += row.iter().map(NodeParts::height).fold(0.0, f64::max) + MARGIN;
+    }
+    let height = y.ceil();
     let mut body = boxes;
     draw_links(machine, &places, &mut body);
     draw_vertices(machine, &places, &mut body);
-    let title = escape(&format!("{}: {}", machine.name, machine.describe_size()));
+    let title = escape(&title);
     let middle = width / 2.0;
     Some(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
@@ -114,6 +124,7 @@ fn collect_nodes(machine: &Machine) -> Vec<NodeParts> {
             number,
             ranks: Vec::new(),
             switches: Vec::new(),
+            switch_row: 0.0,
             in_circle: false,
         });
         node.ranks.push(rank);
@@ -137,6 +148,9 @@ fn collect_nodes(machine: &Machine) -> Vec<NodeParts> {
         if let Some(node) = own.and_then(|number| parts.get_mut(&number)) {
             node.switches.push(switch);
         }
+    }
+    for node in parts.values_mut() {
+        node.switch_row = measure_row(machine, &node.switches);
     }
     parts.into_values().collect()
 }
@@ -167,7 +181,40 @@ fn collect_above(machine: &Machine, nodes: &[NodeParts]) -> Vec<Vec<Vertex>> {
     rows
 }
 
+/// How wide a text is at most.
+fn text_width(text: &str) -> f64 {
+    text.chars().count() as f64 * CHARACTER
+}
+
+fn switch_width(machine: &Machine, switch: Vertex) -> f64 {
+    text_width(&machine.name_vertex(switch)) + 2.0 * PADDING
+}
+
+/// The least width of a row of switches.
+fn measure_row(machine: &Machine, switches: &[Vertex]) -> f64 {
+    switches.iter().map(|switch| switch_width(machine, *switch) + GAP).sum::<f64>() + GAP
+}
+
+/// Places switches side by side, with equal spaces between them; `width` is at least what [`measure_row`] says.
+fn place_switches(
+    machine: &Machine,
+    switches: &[Vertex],
+    corner: Point,
+    width: f64,
+    places: &mut BTreeMap<Vertex, Point>,
+) {
+    let spaces = switches.len() as f64 + 1.0;
+    let gap = GAP + (width - measure_row(machine, switches)) / spaces;
+    let mut x = corner.x + gap;
+    for switch in switches {
+        let own = switch_width(machine, *switch);
+        places.insert(*switch, Point { x: x + own / 2.0, y: corner.y + SWITCH });
+        x += own + gap;
+    }
+}
+
 fn place_node(
+    machine: &Machine,
     node: &NodeParts,
     corner: Point,
     places: &mut BTreeMap<Vertex, Point>,
@@ -184,11 +231,7 @@ fn place_node(
             y + height - 6.0,
         );
     }
-    let space = width / (node.switches.len() as f64 + 1.0);
-    for (index, switch) in node.switches.iter().enumerate() {
-        let x = corner.x + space * (index as f64 + 1.0);
-        places.insert(*switch, Point { x, y: corner.y + SWITCH });
-    }
+    place_switches(machine, &node.switches, corner, width, places);
     let below = if node.switches.is_empty() { 0.0 } else { ROW };
     let middle = Point { x: corner.x + width / 2.0, y: corner.y + below + 2.0 * RADIUS - 6.0 };
     let count = node.ranks.len() as f64;
@@ -259,7 +302,7 @@ fn draw_vertices(machine: &Machine, places: &BTreeMap<Vertex, Point>, body: &mut
             );
             vertex.to_string()
         } else {
-            let width = name.len() as f64 * 6.7 + 12.0;
+            let width = switch_width(machine, *vertex);
             let (left, top) = (x - width / 2.0, y - SWITCH / 2.0);
             _ = writeln!(
                 body,

@@ -98,6 +98,8 @@ pub(super) fn write_program(
     }
     if !copies.steps.is_empty() {
         writer.write_copies(text)?;
+    } else if writer.slots.is_none() {
+        writer.write_end_of_reads(text)?;
     }
     writeln!(text, "}}\n}}")
 }
@@ -144,6 +146,20 @@ impl TableWriter<'_> {
         writeln!(
             text,
             "for s in step if {to} == rank {{ reduce {buffer}[s[0]], {read} -> {buffer}[s[0]]{via}; }}\n}}"
+        )
+    }
+
+    /// Nobody ends while others may still read from it.
+    fn write_end_of_reads(&self, text: &mut String) -> fmt::Result {
+        let name = self.channels.name();
+        writeln!(text, "// I have read yours, and you have read mine.")?;
+        writeln!(
+            text,
+            "for p in {{step in reductions, s in step if s[2] == rank: s[1]}} {{ signal {name}[p]; }}"
+        )?;
+        writeln!(
+            text,
+            "for p in {{step in reductions, s in step if s[1] == rank: s[2]}} {{ wait {name}[p]; }}"
         )
     }
 

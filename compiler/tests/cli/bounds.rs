@@ -309,7 +309,12 @@ fn machines_are_shown_drawn_and_exported() {
     let run = ends(folder.cclc("topology show dgx1"), 0);
     says(
         &run.stdout,
-        &["dgx1: 8 ranks on 1 node, 32 links", "50GBps", "memory joins the ranks 0..=7"],
+        &[
+            "dgx1: 8 ranks on 1 node, 32 links",
+            "50GBps",
+            "each link between ranks takes 700ns",
+            "memory joins the ranks 0..=7",
+        ],
     );
     let run = ends(folder.cclc("topology show dgx_h100(boxes=2) --picture m.svg"), 0);
     says(
@@ -361,6 +366,29 @@ fn machines_of_other_tools_are_read() {
     let run = ends(folder.cclc("topology import none.txt"), 2);
     says(&run.stderr, &["is not the output of `nvidia-smi topo -m`"]);
     ends(folder.cclc("topology import missing.txt"), 3);
+    // The name of a file becomes a valid name, and a wrong one that is given is no matter of the file.
+    let text = "\u{feff}\tGPU0\tGPU1\nGPU0\t X \tNV2\nGPU1\tNV2\t X \n";
+    for (file, name) in [
+        ("topology.txt", "topology_machine"),
+        ("0.txt", "machine_0"),
+        ("\u{e9}.txt", "machine"),
+        ("switch.txt", "switch"),
+        ("rank.txt", "rank"),
+    ] {
+        folder.write(file, text);
+        let run = ends(folder.cclc(&format!("topology import {file}")), 0);
+        says(&run.stdout, &[&format!("topology {name} {{")]);
+        let run = ends(folder.cclc(&format!("topology show {file}")), 0);
+        says(&run.stdout, &[&format!("{name}: 2 ranks")]);
+    }
+    let run = ends(super::cclc::cclc(&["topology", "import", "-"], text), 0);
+    says(&run.stdout, &["topology machine {"]);
+    let run = ends(folder.cclc("topology import 0.txt --name for"), 2);
+    says(&run.stderr, &["`--name`: `for` cannot be the name of a topology"]);
+    assert!(!run.stderr.contains("0.txt"), "{}", run.stderr);
+    folder.write("broken.txt", &text.replace("GPU0\tGPU1", "GPU0\tGPU0"));
+    let run = ends(folder.cclc("topology import broken.txt --message-format short"), 1);
+    says(&run.stderr, &["broken.txt:1:7", "E1113"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::super::host::{add_hosts, collect_groups};
 use super::super::{
     ChannelAbilities, ImportError, ImportedLink, ImportedPort, ImportedSwitch, ImportedTopology,
-    ImportedVertex, TopologyFormat, clamp_count,
+    ImportedVertex, TopologyFormat, clamp_count, format_count, print_name,
 };
 use super::{DeviceMatrix, DeviceRelation, MAX_NVLINKS};
 use crate::table::Sets;
@@ -174,16 +174,86 @@ fn add_pcie(topology: &mut ImportedTopology, matrix: &DeviceMatrix) -> Result<()
         return Ok(());
     }
     let mut first_at: BTreeMap<&str, usize> = BTreeMap::new();
-    for (rank, affinity) in matrix.affinities.iter().enumerate() {
-        let Some(cpus) = affinity.as_deref().filter(|cpus| is_cpu_list(cpus)) else { continue };
+    for rank in 0..matrix.relations.len() {
+        let Some(cpus) = matrix.find_cpus(rank) else { continue };
         let first = *first_at.entry(cpus).or_insert(rank);
-        let relation = matrix.relations.get(rank).and_then(|row| row.get(first));
         // Two host bridges of a machine may be near the same CPUs.
-        if relation != Some(&DeviceRelation::OtherNode) {
+        if matrix.find_relation(rank, first) != Some(DeviceRelation::OtherNode) {
             sets.unite(first, rank);
         }
     }
+    note_contradictions(topology, matrix, &mut sets);
     add_hosts(topology, &mut sets, matrix.place)
+}
+
+/// Says which ranks are taken to be at one host although the matrix says that they are not, or that their CPUs are others.
+fn note_contradictions(topology: &mut ImportedTopology, matrix: &DeviceMatrix, sets: &mut Sets) {
+    let (mut first, mut others) = (None, 0);
+    for to in 0..matrix.relations.len() {
+        for from in 0..to {
+            if sets.find(from) == sets.find(to) && matrix.contradicts_one_host(from, to) {
+                others += usize::from(first.is_some());
+                first = first.or(Some((from, to)));
+            }
+        }
+    }
+    let Some((from, to)) = first else { return };
+    let words = matrix.describe_contradiction(from, to);
+    let others = match others {
+        0 => String::new(),
+        others => {
+            format!(" The same holds for {}.", format_count(others, "other pair", "other pairs"))
+        }
+    };
+    topology.add_note(format!(
+        "The matrix contradicts itself about ranks {from} and {to}: {words}. They are taken to be at one \
+         host.{others}"
+    ));
+}
+
+impl DeviceMatrix {
+    fn find_relation(&self, from: usize, to: usize) -> Option<DeviceRelation> {
+        self.relations.get(from)?.get(to).copied()
+    }
+
+    fn find_cpus(&self, rank: usize) -> Option<&str> {
+        self.affinities.get(rank)?.as_deref().filter(|cpus| is_cpu_list(cpus))
+    }
+
+    fn is_same_node(&self, from: usize, to: usize) -> bool {
+        matches!(self.find_relation(from, to), Some(DeviceRelation::SameNode(_)))
+    }
+
+    /// Whether what it says of two ranks contradicts that they are at one host, as other relations have it.
+    fn contradicts_one_host(&self, from: usize, to: usize) -> bool {
+        match self.find_relation(from, to) {
+            Some(DeviceRelation::OtherNode) => true,
+            Some(DeviceRelation::SameNode(_)) => {
+                let (one, other) = (self.find_cpus(from), self.find_cpus(to));
+                one.is_some() && other.is_some() && one != other
+            }
+            Some(DeviceRelation::Itself | DeviceRelation::NvLinks(_)) | None => false,
+        }
+    }
+
+    /// What contradicts that two ranks are at one host, and what says that they are.
+    fn describe_contradiction(&self, from: usize, to: usize) -> String {
+        if let (Some(one), Some(other), true) =
+            (self.find_cpus(from), self.find_cpus(to), self.is_same_node(from, to))
+        {
+            let [one, other] = [one, other].map(print_name);
+            return format!(
+                "they are at one NUMA node, but near different CPUs ({one} and {other})"
+            );
+        }
+        let between = (0..self.relations.len())
+            .find(|rank| self.is_same_node(from, *rank) && self.is_same_node(*rank, to));
+        let near = match between {
+            Some(rank) => format!("each is at the NUMA node of rank {rank}"),
+            None => "others join them within one".to_owned(),
+        };
+        format!("they are at different NUMA nodes (`SYS`), but {near}")
+    }
 }
 
 /// `0-19,40-59`; `N/A` is none.
