@@ -7,7 +7,7 @@
 //! - `rows` turns moves into the lines of a table.
 //! - `table` writes schedules in which a piece has the same place on all ranks: AllGather, Broadcast, ReduceScatter,
 //!   Reduce and AllReduce.
-//! - `trees` writes the trees of an AllGather.
+//! - `trees` writes trees for long messages.
 //! - `routed` writes those in which each piece goes from an input to an output, through scratch memory on its way:
 //!   AllToAll, Scatter and Gather.
 
@@ -26,6 +26,9 @@ use std::fmt;
 use std::fmt::Write as _;
 use synth::collective::CollectiveKind;
 use synth::schedule::{SchedulePoint, StepSchedule};
+
+/// How many moves the table of a program has at most: each rank looks at all of them.
+pub const MAX_TABLE_MOVES: usize = 20_000;
 
 /// What programs of all forms begin with.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +52,11 @@ pub struct ProgramHead<'a> {
 pub enum UnwrittenProgram {
     /// Some ranks are joined by memory and others by ports, and which ones does not follow from their nodes.
     IrregularChannels,
+    /// There are more moves than a table has.
+    TooManyMoves {
+        /// How many.
+        moves: usize,
+    },
     /// There are more trees than thread blocks.
     TooManyTrees {
         /// How many.
@@ -72,6 +80,9 @@ impl fmt::Display for UnwrittenProgram {
                 f,
                 "some ranks are joined by memory and others by ports, and `ranks_per_node` does not say which"
             ),
+            UnwrittenProgram::TooManyMoves { moves } => {
+                write!(f, "it has {moves} moves, and a table at most {MAX_TABLE_MOVES}")
+            }
             UnwrittenProgram::TooManyTrees { trees } => {
                 write!(
                     f,
@@ -96,6 +107,9 @@ pub fn write_step_program(
     head: &ProgramHead<'_>,
     schedule: &StepSchedule,
 ) -> Result<String, UnwrittenProgram> {
+    if schedule.moves.len() > MAX_TABLE_MOVES {
+        return Err(UnwrittenProgram::TooManyMoves { moves: schedule.moves.len() });
+    }
     let moves = schedule.moves.iter();
     let channels = Channels::find(
         head.machine,
@@ -152,7 +166,7 @@ fn write_declarations(head: &ProgramHead<'_>, in_place: bool, text: &mut String)
         write!(text, ", root = {root}")?;
     }
     writeln!(text, "{});", if in_place { ", in_place = true" } else { "" })?;
-    writeln!(text, "options {{ instances = instances; split_blocks = true; }}")
+    writeln!(text, "options {{ instances = instances; }}")
 }
 
 /// What the library calls a collective.
@@ -170,22 +184,22 @@ pub fn library_name(kind: CollectiveKind) -> &'static str {
     }
 }
 
-/// A name for the program of a schedule of so many steps on a machine.
+/// A name for the program of a schedule of so many steps on a machine, which is called so.
 #[must_use]
-pub fn name_step_program(kind: CollectiveKind, machine: &Machine, point: SchedulePoint) -> String {
+pub fn name_step_program(kind: CollectiveKind, machine: &str, point: SchedulePoint) -> String {
     let SchedulePoint { steps, rounds, chunks } = point;
     format!("{}_{steps}_{rounds}_{chunks}", name_pair(kind, machine))
 }
 
-/// A name for the program of trees on a machine.
+/// A name for the program of trees on a machine, which is called so.
 #[must_use]
-pub fn name_tree_program(kind: CollectiveKind, machine: &Machine) -> String {
+pub fn name_tree_program(kind: CollectiveKind, machine: &str) -> String {
     format!("{}_trees", name_pair(kind, machine))
 }
 
-fn name_pair(kind: CollectiveKind, machine: &Machine) -> String {
+fn name_pair(kind: CollectiveKind, machine: &str) -> String {
     let is_word = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    let machine: String = machine.name.chars().map(is_word).collect();
+    let machine: String = machine.chars().map(is_word).collect();
     let parts: Vec<&str> = machine.split('_').filter(|part| !part.is_empty()).collect();
     format!("{}_{}", library_name(kind), parts.join("_"))
 }

@@ -44,6 +44,8 @@ mod served;
 mod strangers;
 #[path = "cli/summaries.rs"]
 mod summaries;
+#[path = "cli/synthesis.rs"]
+mod synthesis;
 #[path = "cli/watch.rs"]
 mod watch;
 

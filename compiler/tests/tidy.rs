@@ -45,6 +45,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("emulate", &["bytes", "source", "interrupt", "diagnostic", "ir"]),
     ("decompile", &["table", "ir", "interrupt", "syntax::token"]),
     ("import", &["table", "bytes", "syntax::token"]),
+    ("synthesize", &["machine", "syntax"]),
     ("picture", &["table", "bytes", "ir", "check::names"]),
 ];
 

@@ -254,6 +254,7 @@ fn write_programs(
     let writer = ProgramWriter {
         question: &asked.name,
         machine,
+        machine_name: find_machine_name(args),
         is_library_machine: names_library_machine(args),
         kind,
     };
@@ -261,13 +262,10 @@ fn write_programs(
     let mut results: Vec<Result<WrittenProgram, String>> = points
         .map(|point| writer.write_point(point, interrupt).map_err(|why| why.to_string()))
         .collect();
-    results.extend(found.find_trees().map(|trees| {
-        if kind == CollectiveKind::AllGather {
-            writer.write_trees(trees, interrupt).map_err(|why| why.to_string())
-        } else {
-            Err("programs of trees are written for an AllGather only".to_owned())
-        }
-    }));
+    let trees = found.find_trees();
+    results.extend(
+        trees.map(|trees| writer.write_trees(trees, interrupt).map_err(|why| why.to_string())),
+    );
     let target = ProgramTarget::choose(output, &results)?;
     let mut programs = Vec::new();
     let mut texts = Vec::new();
@@ -333,6 +331,14 @@ impl ProgramTarget {
             ProgramTarget::Folder(folder) => folder.join(format!("{name}.ccl")),
         }
     }
+}
+
+/// What `--topology` names, without its folders.
+fn find_machine_name(args: &Synth) -> &str {
+    let text = args.machine.topology.as_deref().unwrap_or_default();
+    let (path, call) = text.split_once("::").unwrap_or((text, text));
+    let whole = if call == path { path.rsplit(['/', '\\']).next().unwrap_or(path) } else { call };
+    whole.trim_end_matches(".ccl")
 }
 
 /// Whether a program can name its machine: it is one of the library, and whole.

@@ -86,7 +86,7 @@ pub fn write_scheduled_program(
     check_text(text, &traffic, machine, interrupt)
 }
 
-/// The same for the trees of an AllGather, whose pieces are pipelined.
+/// The same for trees, whose pieces are pipelined.
 ///
 /// # Errors
 /// [`ScheduledFailure`].

@@ -97,6 +97,13 @@ impl Channels {
         writeln!(text, "signal {name}[*] relaxed;\nwait {name}[*] relaxed;")
     }
 
+    /// The exchange before the end where ranks read from each other, or proxies read for them: nobody ends before that is
+    /// over.
+    pub(super) fn write_farewell(&self, text: &mut String) -> fmt::Result {
+        let name = self.name();
+        writeln!(text, "signal {name}[*];    // what I got has arrived\nwait {name}[*];")
+    }
+
     /// A signal to each rank that is sent to in a step, and a wait for each that sends. `from` and `to` are expressions of
     /// the row `s`.
     pub(super) fn write_exchange(&self, ends: RowEnds, text: &mut String) -> fmt::Result {

@@ -41,17 +41,18 @@ impl RelaySlots {
     }
 }
 
-/// Where a piece is in the input of its origin and in the output of its receiver, as expressions of the piece.
+/// Where a piece is in the input of its origin and in the output of its receiver, as expressions of the piece; none if it
+/// is the only one there.
 struct PieceEnds {
-    input: String,
-    output: String,
+    input: Option<String>,
+    output: Option<String>,
     /// The pieces that a rank has for itself: the statement that copies them.
     own: String,
 }
 
 fn find_ends(kind: CollectiveKind, ranks: u32, chunks: u32) -> PieceEnds {
-    let part = if chunks == 1 { "0".to_owned() } else { format!("piece % {chunks}") };
-    let whole = "piece".to_owned();
+    let part = (chunks > 1).then(|| format!("piece % {chunks}"));
+    let whole = Some("piece".to_owned());
     let span = |first: String| if chunks == 1 { first } else { format!("{first} ..+ {chunks}") };
     let at = |rank: &str| if chunks == 1 { rank.to_owned() } else { format!("{rank} * {chunks}") };
     let all = span("0".to_owned());
@@ -84,8 +85,8 @@ fn find_ends(kind: CollectiveKind, ranks: u32, chunks: u32) -> PieceEnds {
             let unit = if chunks == 1 { "piece".to_owned() } else { format!("piece / {chunks}") };
             let own = span(at("rank"));
             PieceEnds {
-                input: place(format!("{unit} / {ranks}")),
-                output: place(format!("{unit} % {ranks}")),
+                input: Some(place(format!("{unit} / {ranks}"))),
+                output: Some(place(format!("{unit} % {ranks}"))),
                 own: format!("copy input[{own}] -> output[{own}];"),
             }
         }
@@ -132,10 +133,14 @@ pub(super) fn write_program(
         "fn neighbors(r: rank) -> int[] = {{step in steps, s in step if s[1] == r || s[2] == r: s[1] + s[2] - r}};\n"
     )?;
     channels.write_functions(text)?;
-    writeln!(text, "/// Where a piece is in the input of the rank that has it.")?;
-    writeln!(text, "fn in_input(piece: int) -> int = {};\n", ends.input)?;
-    writeln!(text, "/// Where a piece is in the output of the rank that gets it.")?;
-    writeln!(text, "fn in_output(piece: int) -> int = {};\n", ends.output)?;
+    if let Some(input) = &ends.input {
+        writeln!(text, "/// Where a piece is in the input of the rank that has it.")?;
+        writeln!(text, "fn in_input(piece: int) -> int = {input};\n")?;
+    }
+    if let Some(output) = &ends.output {
+        writeln!(text, "/// Where a piece is in the output of the rank that gets it.")?;
+        writeln!(text, "fn in_output(piece: int) -> int = {output};\n")?;
+    }
     write_declarations(head, false, text)?;
     channels.write_declaration(text)?;
     if has_relays {
@@ -145,10 +150,12 @@ pub(super) fn write_program(
     channels.write_greeting(text)?;
     writeln!(text, "{}", ends.own)?;
     writeln!(text, "for step in steps {{")?;
+    let input = if ends.input.is_some() { "input[in_input(s[0])]" } else { "input[0]" };
+    let output = if ends.output.is_some() { "output[in_output(s[0])]" } else { "output[0]" };
     for leg in &legs {
         let condition = if has_relays { leg.write_condition() } else { String::new() };
-        let source = if leg.is_relayed_before { "relayed[s[3]]" } else { "input[in_input(s[0])]" };
-        let target = if leg.is_relayed_after { "relayed[s[4]]" } else { "output[in_output(s[0])]" };
+        let source = if leg.is_relayed_before { "relayed[s[3]]" } else { input };
+        let target = if leg.is_relayed_after { "relayed[s[4]]" } else { output };
         let name = channels.name();
         writeln!(
             text,
@@ -156,7 +163,11 @@ pub(super) fn write_program(
         )?;
     }
     channels.write_exchange(RowEnds::FORWARD, text)?;
-    writeln!(text, "}}\n}}\n}}")
+    writeln!(text, "}}")?;
+    if !channels.can_read() {
+        channels.write_farewell(text)?;
+    }
+    writeln!(text, "}}\n}}")
 }
 
 /// Whether a move begins, or ends, in scratch memory.

@@ -77,11 +77,13 @@ pub(super) fn write_program(
         };
         reductions.write_table("reductions", row, text)?;
     }
-    let tables: Vec<&str> = [("copies", &copies), ("reductions", &reductions)]
-        .into_iter()
-        .filter(|(name, table)| !table.steps.is_empty() && (*name == "copies" || !is_mirrored))
-        .map(|(name, _)| name)
-        .collect();
+    let mut tables: Vec<&str> = Vec::new();
+    if !copies.steps.is_empty() {
+        tables.push("copies");
+    }
+    if !reductions.steps.is_empty() && !is_mirrored {
+        tables.push("reductions");
+    }
     writer.write_neighbors(&tables, text)?;
     channels.write_functions(text)?;
     write_declarations(head, true, text)?;
@@ -98,8 +100,9 @@ pub(super) fn write_program(
     }
     if !copies.steps.is_empty() {
         writer.write_copies(text)?;
-    } else if writer.slots.is_none() {
-        writer.write_end_of_reads(text)?;
+    }
+    if copies.steps.is_empty() || has_ports {
+        channels.write_farewell(text)?;
     }
     writeln!(text, "}}\n}}")
 }
@@ -146,20 +149,6 @@ impl TableWriter<'_> {
         writeln!(
             text,
             "for s in step if {to} == rank {{ reduce {buffer}[s[0]], {read} -> {buffer}[s[0]]{via}; }}\n}}"
-        )
-    }
-
-    /// Nobody ends while others may still read from it.
-    fn write_end_of_reads(&self, text: &mut String) -> fmt::Result {
-        let name = self.channels.name();
-        writeln!(text, "// I have read yours, and you have read mine.")?;
-        writeln!(
-            text,
-            "for p in {{step in reductions, s in step if s[2] == rank: s[1]}} {{ signal {name}[p]; }}"
-        )?;
-        writeln!(
-            text,
-            "for p in {{step in reductions, s in step if s[1] == rank: s[2]}} {{ wait {name}[p]; }}"
         )
     }
 

@@ -8,6 +8,7 @@ use synth::bound::collective::{Attainment, BoundScope, SweepEnd};
 use synth::frontier::{Frontier, FrontierPoint, PointStatus};
 use synth::graph::RateUnit;
 use synth::rational::Rational;
+use synth::steps::SolverLimit;
 use synth::trees::TreeSet;
 
 /// What is said of schedules.
@@ -122,10 +123,11 @@ impl SynthesisAnswer<'_> {
                 .take(3)
                 .map(|own| format!("({}, {}, {})", count.steps, own.point.rounds, own.point.chunks))
                 .collect();
-            let why = if points.is_empty() {
-                format!("none with up to {} pieces is known to reach it", self.max_chunks)
-            } else {
-                format!("the search ended at its budget for {}", points.join(", "))
+            let why = match count.undecided.first() {
+                None => format!("none with up to {} pieces is known to reach it", self.max_chunks),
+                Some(first) => {
+                    format!("{} for {}", describe_limit(first.reached.limit), points.join(", "))
+                }
             };
             notes.push(format!("in {steps}: bound {bound}, {best}; {why}"));
         }
@@ -233,6 +235,17 @@ fn write_program_line(program: Option<&PointProgram>, text: &mut String) -> std:
         writeln!(text, "{:>7}no program: {why}", "")?;
     }
     Ok(())
+}
+
+fn describe_limit(limit: SolverLimit) -> &'static str {
+    match limit {
+        SolverLimit::Conflicts | SolverLimit::AllConflicts => {
+            "the solver ended at its budget of conflicts"
+        }
+        SolverLimit::Variables => "the formula has too many variables",
+        SolverLimit::Ranks => "the solver is for fewer ranks, and was not asked",
+        SolverLimit::Routes => "nothing was found on the shortest paths through switches",
+    }
 }
 
 fn list_trees(trees: &TreeSet) -> Value {

@@ -14,6 +14,8 @@ pub(super) struct ProgramWriter<'a> {
     /// The collective as it was asked for.
     pub(super) question: &'a str,
     pub(super) machine: &'a Arc<Machine>,
+    /// The machine as it was asked for, for names of programs.
+    pub(super) machine_name: &'a str,
     /// Whether the library has the machine.
     pub(super) is_library_machine: bool,
     pub(super) kind: CollectiveKind,
@@ -35,7 +37,7 @@ impl ProgramWriter<'_> {
         interrupt: &Interrupt,
     ) -> Result<WrittenProgram, ScheduledFailure> {
         let size = point.schedule.measure();
-        let name = name_step_program(self.kind, self.machine, size);
+        let name = name_step_program(self.kind, self.machine_name, size);
         let quality = match point.status {
             PointStatus::Optimal => "No schedule of so many steps is faster.",
             PointStatus::AboveBound { .. } => "A faster one may exist.",
@@ -63,7 +65,7 @@ impl ProgramWriter<'_> {
         trees: &TreeSet,
         interrupt: &Interrupt,
     ) -> Result<WrittenProgram, ScheduledFailure> {
-        let name = name_tree_program(self.kind, self.machine);
+        let name = name_tree_program(self.kind, self.machine_name);
         let header = [
             format!(
                 "`{}` on `{}`, for long messages: {} for each rank, with paths of at most {}.",

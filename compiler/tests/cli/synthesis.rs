@@ -1,0 +1,142 @@
+//! Schedules that are found for a machine, and their programs.
+
+use super::{Folder, GOOD, ends, says};
+use serde_json::Value;
+
+fn synthesize(folder: &Folder, line: &str, status: i32) -> Value {
+    let run = ends(folder.cclc(&format!("synth {line} --json")), status);
+    serde_json::from_str(&run.stdout).unwrap()
+}
+
+fn empty() -> Folder {
+    Folder::with("a.ccl", GOOD)
+}
+
+fn list_sizes(found: &Value) -> Vec<[u64; 3]> {
+    let points = found["points"].as_array().unwrap();
+    let size = |point: &Value, name: &str| point[name].as_u64().unwrap();
+    points.iter().map(|point| ["steps", "rounds", "chunks"].map(|name| size(point, name))).collect()
+}
+
+/// Frontiers of the literature (Cai et al., PPoPP 2021).
+#[test]
+fn frontiers_of_the_literature_are_found() {
+    let rows: [(&str, &str, &[[u64; 3]]); 8] = [
+        ("allgather", "dgx1", &[[2, 3, 2], [3, 7, 6]]),
+        ("reducescatter", "dgx1", &[[2, 3, 2], [3, 7, 6]]),
+        ("alltoall", "dgx1", &[[2, 8, 3]]),
+        ("scatter", "dgx1", &[[2, 7, 6]]),
+        ("allgather", "ring(ranks=5)", &[[2, 2, 1]]),
+        ("allgather", "ring(ranks=6)", &[[3, 5, 2]]),
+        ("allgather", "hypercube(dimensions=3)", &[[3, 7, 3]]),
+        ("allgather", "full(ranks=8)", &[[1, 1, 1]]),
+    ];
+    let folder = empty();
+    for (collective, machine, expected) in rows {
+        let found = synthesize(&folder, &format!("{collective} --topology {machine}"), 0);
+        assert_eq!(list_sizes(&found), expected, "{collective} on {machine}");
+        assert_eq!(found["complete"], true, "{collective} on {machine}");
+        assert!(
+            found["points"].as_array().unwrap().iter().all(|point| point["status"] == "optimal")
+        );
+    }
+}
+
+/// Every program is formatted, passes the checks without a report, and gives the right result.
+#[test]
+fn programs_are_right() {
+    let folder = empty();
+    let rows = [
+        ("allgather", "dgx1"),
+        ("reducescatter", "dgx1"),
+        ("allreduce", "dgx1"),
+        ("alltoall", "dgx1"),
+        ("broadcast", "ring(ranks=4)"),
+        ("reduce(root=2)", "ring(ranks=4)"),
+        ("scatter(root=1)", "line(ranks=4)"),
+        ("gather(root=3)", "line(ranks=4)"),
+        ("alltoall", "ring(ranks=5)"),
+        ("allreduce", "full(ranks=4)"),
+        ("allgather", "dgx_h100(boxes=2)"),
+        ("reducescatter", "rail_optimized(boxes=2,rails=2)"),
+    ];
+    let mut count = 0;
+    for (index, (collective, machine)) in rows.into_iter().enumerate() {
+        let run = folder.cclc(&format!(
+            "synth {collective} --topology {machine} --max-chunks 6 -o p{index} --json"
+        ));
+        assert!(matches!(run.status, Some(0 | 3)), "{collective} on {machine}: {}", run.stderr);
+        let found: Value = serde_json::from_str(&run.stdout).unwrap();
+        for point in found["points"].as_array().unwrap() {
+            let program = point["program"].as_str();
+            let program = program.unwrap_or_else(|| panic!("{collective} on {machine}: {point}"));
+            ends(folder.cclc(&format!("fmt --check {program}")), 0);
+            ends(folder.cclc(&format!("check {program} --deny warnings")), 0);
+            ends(folder.cclc(&format!("run {program} --schedules 4")), 0);
+            count += 1;
+        }
+    }
+    assert!(count >= rows.len(), "{count}");
+}
+
+#[test]
+fn trees_have_programs() {
+    let folder = empty();
+    for machine in ["dgx1", "dgx_h100(boxes=2)"] {
+        let line = format!("allgather --topology {machine} --goal bandwidth -o trees.ccl");
+        let found = synthesize(&folder, &line, 0);
+        assert_eq!(found["tree_program"], "trees.ccl");
+        ends(folder.cclc("fmt --check trees.ccl"), 0);
+        ends(folder.cclc("check trees.ccl --deny warnings"), 0);
+        ends(folder.cclc("run trees.ccl --schedules 4"), 0);
+    }
+    let found = synthesize(&folder, "allgather --topology dgx_h100(boxes=4) --goal bandwidth", 0);
+    assert_eq!(
+        (&found["rho"], &found["k"], &found["depth"]),
+        (&"31/10".into(), &10.into(), &2.into())
+    );
+    let trees = found["trees"].as_array().unwrap();
+    assert!(trees.iter().all(|tree| tree["edges"].as_array().unwrap().len() == 31));
+}
+
+#[test]
+fn what_is_not_settled_is_said() {
+    let folder = empty();
+    let run = ends(folder.cclc("synth broadcast --topology dgx1 --max-steps 4"), 3);
+    says(&run.stdout, &["the frontier is infinite", "above the least"]);
+    let run = ends(folder.cclc("synth allgather --topology dgx1 --max-chunks 1 --goal latency"), 3);
+    says(&run.stdout, &["in 2 steps: bound 3/2, the best found takes 2"]);
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let folder = empty();
+    let run = ends(folder.cclc("synth allgather"), 2);
+    says(&run.stderr, &["needs a machine"]);
+    let run = ends(folder.cclc("synth scan --topology dgx1"), 2);
+    says(&run.stderr, &["is not synthesized yet"]);
+    let run = ends(folder.cclc("synth allgather(chunks=2) --topology dgx1"), 2);
+    says(&run.stderr, &["leave `chunks` out"]);
+    let run = ends(folder.cclc("synth allgather --topology dgx1 -o one.ccl"), 2);
+    says(&run.stderr, &["there are 3 programs"]);
+    assert!(!std::path::Path::new(&folder.path("one.ccl")).exists());
+    folder.write("m.ccl", "topology m { ranks 3; link 0 <-> 1, bandwidth = 1; }");
+    let run = ends(folder.cclc("synth allgather --topology m.ccl"), 4);
+    says(&run.stderr, &["E1106", "no path leads"]);
+    let run = ends(folder.cclc("synth allgather --topology dgx1 --max-hops 2"), 2);
+    says(&run.stderr, &["--max-hops"]);
+}
+
+/// Without a link the machine is another one, and programs do not name it.
+#[test]
+fn a_sketch_is_kept() {
+    let folder = empty();
+    let line = "allgather --topology ring(ranks=4) --forbid 0->1 --goal latency -o out";
+    let found = synthesize(&folder, line, 0);
+    for point in found["points"].as_array().unwrap() {
+        let moves = point["moves"].as_array().unwrap();
+        assert!(!moves.iter().any(|own| own[1] == 0 && own[2] == 1));
+        let program = folder.read(point["program"].as_str().unwrap());
+        assert!(!program.contains("topology"), "{program}");
+    }
+}
