@@ -363,6 +363,7 @@ mod tests {
         Machine {
             name: "m".to_owned(),
             declared: Span { file: FileId(0), start: 0, end: 0 },
+            reduced: None,
             graph: Topology::new(ranks, vec![switch], edges).unwrap(),
             nodes: None,
             switches: vec!["s".to_owned()],
