@@ -309,8 +309,17 @@ impl ImportedTopology {
 
     /// Adds a link in one direction, if there are not too many yet.
     fn add_link(&mut self, link: ImportedLink, place: TextPlace) -> Result<(), ImportError> {
+        self.add_link_at(link, || place)
+    }
+
+    /// The same where it takes long to find the place.
+    fn add_link_at(
+        &mut self,
+        link: ImportedLink,
+        find_place: impl FnOnce() -> TextPlace,
+    ) -> Result<(), ImportError> {
         if self.links.len() >= MAX_EDGES {
-            return Err(too_many_links(place));
+            return Err(too_many_links(find_place()));
         }
         self.links.push(link);
         Ok(())

@@ -49,7 +49,8 @@ pub(crate) fn run(args: &Synth, reporter: &mut Reporter) -> Result<Status, Failu
         return Ok(reporter.finish());
     };
     let kind = find_kind(&asked)?;
-    let machine = apply_sketch(args, machine)?;
+    let whole = machine;
+    let machine = apply_sketch(args, &whole)?;
     let found = match search(args, &machine.graph, kind) {
         Ok(found) => found,
         Err(SearchError::Bound(error)) => {
@@ -59,7 +60,15 @@ pub(crate) fn run(args: &Synth, reporter: &mut Reporter) -> Result<Status, Failu
         Err(error) => return Err(Failure::Usage(format!("`{}`: {error}", asked.name))),
     };
     prove(args, found.frontier.as_ref(), reporter)?;
-    let programs = write_programs(args, &machine, kind, &asked, &found, reporter)?;
+    let writer = ProgramWriter {
+        question: &asked.name,
+        machine: &machine,
+        whole: &whole,
+        machine_name: find_machine_name(args),
+        is_library_machine: names_library_machine(args),
+        kind,
+    };
+    let programs = write_programs(args, &writer, &found, reporter)?;
     let answer = SynthesisAnswer {
         name: &asked.name,
         machine: &machine,
@@ -186,8 +195,8 @@ fn pack_trees(
 }
 
 /// The machine without the links that carry nothing. A limit on hops is not one of links.
-fn apply_sketch(args: &Synth, machine: Arc<Machine>) -> Result<Arc<Machine>, Failure> {
-    let sketch = read_sketch(&args.sketch, &machine)?;
+fn apply_sketch(args: &Synth, machine: &Arc<Machine>) -> Result<Arc<Machine>, Failure> {
+    let sketch = read_sketch(&args.sketch, machine)?;
     if sketch.limit_hops().is_some() {
         return Err(Failure::Usage(
             "`--max-hops` and `--relay none` are not for `cclc synth` yet; `cclc bound` has them"
@@ -195,7 +204,7 @@ fn apply_sketch(args: &Synth, machine: Arc<Machine>) -> Result<Arc<Machine>, Fai
         ));
     }
     if sketch == Sketch::default() {
-        return Ok(machine);
+        return Ok(machine.clone());
     }
     let sketched =
         sketch.apply(&machine.graph).map_err(|error| Failure::Usage(error.to_string()))?;
@@ -205,7 +214,7 @@ fn apply_sketch(args: &Synth, machine: Arc<Machine>) -> Result<Arc<Machine>, Fai
         ));
     }
     let reach = MachineReach::default();
-    Ok(Arc::new(Machine { graph: sketched.topology, reach, ..(*machine).clone() }))
+    Ok(Arc::new(Machine { graph: sketched.topology, reach, ..(**machine).clone() }))
 }
 
 fn prove(args: &Synth, frontier: Option<&Frontier>, reporter: &Reporter) -> Result<(), Failure> {
@@ -239,9 +248,7 @@ struct PointProgram {
 /// of one program. All are made before the first one is written.
 fn write_programs(
     args: &Synth,
-    machine: &Arc<Machine>,
-    kind: CollectiveKind,
-    asked: &AskedCollective,
+    writer: &ProgramWriter<'_>,
     found: &Synthesis,
     reporter: &Reporter,
 ) -> Result<Vec<PointProgram>, Failure> {
@@ -250,13 +257,6 @@ fn write_programs(
         let none = || PointProgram { path: None, failure: None };
         let count = points.count() + usize::from(found.find_trees().is_some());
         return Ok(std::iter::repeat_with(none).take(count).collect());
-    };
-    let writer = ProgramWriter {
-        question: &asked.name,
-        machine,
-        machine_name: find_machine_name(args),
-        is_library_machine: names_library_machine(args),
-        kind,
     };
     let interrupt = &reporter.interrupt;
     let mut results: Vec<Result<WrittenProgram, String>> = points
@@ -347,8 +347,5 @@ fn names_library_machine(args: &Synth) -> bool {
         let name = text.split('(').next().unwrap_or_default();
         !name.contains(['/', '\\', '.', ':'])
     };
-    args.machine.topology.as_ref().is_some_and(is_named)
-        && args.machine.on.is_none()
-        && args.sketch.forbid.is_empty()
-        && args.sketch.via.is_empty()
+    args.machine.topology.as_ref().is_some_and(is_named) && args.machine.on.is_none()
 }

@@ -124,7 +124,7 @@ impl SynthesisAnswer<'_> {
                 .map(|own| format!("({}, {}, {})", count.steps, own.point.rounds, own.point.chunks))
                 .collect();
             let why = match count.undecided.first() {
-                None => format!("none with up to {} pieces is known to reach it", self.max_chunks),
+                None => format!("none with {} is known to reach it", self.describe_pieces()),
                 Some(first) => {
                     format!("{} for {}", describe_limit(first.reached.limit), points.join(", "))
                 }
@@ -154,6 +154,13 @@ impl SynthesisAnswer<'_> {
         }
         if frontier.is_complete {
             notes.push("complete: no other schedule is better in steps or in time".to_owned());
+        }
+    }
+
+    fn describe_pieces(&self) -> String {
+        match self.max_chunks {
+            1 => "whole chunks".to_owned(),
+            most => format!("up to {most} pieces"),
         }
     }
 

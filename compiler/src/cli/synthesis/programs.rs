@@ -13,7 +13,10 @@ use synth::trees::TreeSet;
 pub(super) struct ProgramWriter<'a> {
     /// The collective as it was asked for.
     pub(super) question: &'a str,
+    /// The machine that schedules are for, without the links that a sketch keeps from carrying anything.
     pub(super) machine: &'a Arc<Machine>,
+    /// The machine with these links: signals may use them.
+    pub(super) whole: &'a Arc<Machine>,
     /// The machine as it was asked for, for names of programs.
     pub(super) machine_name: &'a str,
     /// Whether the library has the machine.
@@ -55,7 +58,7 @@ impl ProgramWriter<'_> {
             format!("Written by `cclc synth` {}. {quality}", env!("CARGO_PKG_VERSION")),
         ];
         let head = self.begin(&name, &header, u64::from(size.chunks));
-        let text = write_scheduled_program(&head, &point.schedule, self.machine, interrupt)?;
+        let text = write_scheduled_program(&head, &point.schedule, self.whole, interrupt)?;
         Ok(WrittenProgram { name, text })
     }
 
@@ -81,7 +84,7 @@ impl ProgramWriter<'_> {
             ),
         ];
         let head = self.begin(&name, &header, trees.k);
-        let text = write_packed_program(&head, trees, self.machine, interrupt)?;
+        let text = write_packed_program(&head, trees, self.whole, interrupt)?;
         Ok(WrittenProgram { name, text })
     }
 

@@ -138,7 +138,8 @@ impl MachineReader<'_, '_> {
         }
         let (latency_ns, abilities) = (NVLINK_LATENCY_NS, ChannelAbilities::MEMORY);
         let link = ImportedLink { from, to, bandwidth, latency_ns, abilities };
-        self.topology.add_link(link, self.file.find_place(element))
+        let file = self.file;
+        self.topology.add_link_at(link, || file.find_place(element))
     }
 
     fn add_between_bridges(
@@ -153,7 +154,8 @@ impl MachineReader<'_, '_> {
         }
         let (bandwidth, abilities) = (LOCAL_BANDWIDTH, ChannelAbilities::ALL);
         let link = ImportedLink { from, to, bandwidth, latency_ns: 0, abilities };
-        self.topology.add_link(link, self.file.find_place(element))
+        let file = self.file;
+        self.topology.add_link_at(link, || file.find_place(element))
     }
 
     /// Adds a port to the CPU that an element is below.
