@@ -65,6 +65,7 @@ const CONFINED: &[(&str, &[&str])] = &[
             "plan.rs",
             "plan/",
             "cli/bound/answer.rs",
+            "cli/synthesis/answer.rs",
             "import/msccl_json.rs",
             "cli/run.rs",
             "cli/timings.rs",

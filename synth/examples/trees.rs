@@ -3,7 +3,7 @@
 #![expect(clippy::print_stdout, reason = "times are what is asked for")]
 #![expect(clippy::unwrap_used, reason = "it ends where something is missing")]
 
-#[path = "../tests/machines/mod.rs"]
+#[path = "../tests/support/machines.rs"]
 mod machines;
 
 use machines::{

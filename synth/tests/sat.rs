@@ -289,10 +289,28 @@ fn bad_input_is_an_error() {
     let outcome = solve_collective_point(&ring, outside, valid, &symmetry, budget);
     assert_eq!(outcome, Err(SearchError::RankOutOfRange { rank }));
     let request = FrontierRequest::default();
-    assert_eq!(find_frontier(&ring, composed, &request).unwrap_err(), SearchError::Composed);
     let bound = BoundError::RootOutOfRange { root: rank };
     let error = find_frontier(&ring, outside, &request).unwrap_err();
     assert_eq!(error, SearchError::Bound(bound));
+}
+
+/// The halves of an AllReduce follow each other where both have as many pieces. Its times are for the whole buffer.
+#[test]
+fn an_allreduce_is_composed_of_its_halves() {
+    let found = find_frontier(
+        &build_dgx1().unwrap(),
+        CollectiveKind::AllReduce,
+        &FrontierRequest::default(),
+    );
+    let found = found.unwrap();
+    let sizes: Vec<SchedulePoint> =
+        found.points.iter().map(|point| point.schedule.measure()).collect();
+    let point =
+        |[steps, rounds, chunks]: [u32; 3]| SchedulePoint { steps, rounds: rounds.into(), chunks };
+    assert_eq!(sizes, [point([4, 6, 2]), point([6, 14, 6])]);
+    let times: Vec<String> = found.points.iter().map(|point| point.time.to_string()).collect();
+    assert_eq!(times, ["3/8", "7/24"]);
+    assert!(!found.is_complete);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+#[path = "support/machines.rs"]
 mod machines;
 
 use machines::{
