@@ -69,6 +69,13 @@ pub enum UnwrittenProgram {
         /// Where it ends.
         to: u32,
     },
+    /// Nothing leads from a rank to another one that sends to it: not even signals.
+    NoWayBack {
+        /// Where the way would begin.
+        from: u32,
+        /// Where it would end.
+        to: u32,
+    },
     /// The text does not parse, which is a bug.
     Malformed(String),
 }
@@ -92,6 +99,10 @@ impl fmt::Display for UnwrittenProgram {
             UnwrittenProgram::NoChannel { from, to } => {
                 write!(f, "neither memory nor ports lead all the way from rank {from} to rank {to}")
             }
+            UnwrittenProgram::NoWayBack { from, to } => write!(
+                f,
+                "nothing leads back from rank {from} to rank {to}, which sends to it: a program needs a way for signals"
+            ),
             UnwrittenProgram::Malformed(text) => write!(f, "its text is malformed: {text}"),
         }
     }

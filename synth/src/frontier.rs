@@ -22,7 +22,7 @@ use crate::sketch::Sketch;
 use crate::steps::{BudgetReached, CollectiveSearch, SearchError, SolverBudget};
 use compose::compose_allreduce;
 use construct::construct_schedules;
-use stairs::{StairSearch, StepTarget};
+use stairs::{FoundPoints, StairSearch, StepTarget};
 
 /// What is asked for besides a collective and a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Default for FrontierRequest {
             max_chunks: 12,
             bounds: ProgramBudget::default(),
             solver: SolverBudget::default(),
-            conflicts: 100_000,
+            conflicts: 20_000,
         }
     }
 }
@@ -87,6 +87,13 @@ pub enum PointStatus {
         /// The bound for its number of steps.
         bound: Rational,
     },
+}
+
+impl PointStatus {
+    /// Compares a time with the bound for its number of steps.
+    fn compare(time: Rational, bound: Rational) -> PointStatus {
+        if time == bound { PointStatus::Optimal } else { PointStatus::AboveBound { bound } }
+    }
 }
 
 /// What is known for a number of steps.
@@ -152,7 +159,7 @@ pub fn find_frontier(
         stairs.search_steps(target)?;
     }
     let is_least = stairs.find_best_time() == Some(least_time);
-    let (points, step_counts) = stairs.finish();
+    let FoundPoints { points, step_counts } = stairs.finish();
     let is_complete = is_least && step_counts.iter().all(StepCount::is_settled);
     Ok(Frontier { bounds, points, step_counts, is_complete })
 }

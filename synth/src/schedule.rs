@@ -53,6 +53,13 @@ pub struct Move {
     pub path: Vec<EdgeIndex>,
 }
 
+/// An edge in a step.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct EdgeInStep {
+    step: u32,
+    edge: EdgeIndex,
+}
+
 /// A schedule of steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepSchedule {
@@ -117,6 +124,52 @@ impl StepSchedule {
         moves.sort_unstable();
         let rounds = self.rounds.iter().rev().copied().collect();
         StepSchedule { chunks: self.chunks, rounds, moves }
+    }
+
+    /// The same schedule with each piece cut into so many, and as many times the rounds.
+    ///
+    /// # Errors
+    /// [`ScheduleFlaw::TooLarge`] if pieces or rounds do not fit into their numbers.
+    pub fn refine(&self, factor: u32) -> Result<StepSchedule, ScheduleFlaw> {
+        let chunks = self.chunks.checked_mul(factor).ok_or(ScheduleFlaw::TooLarge)?;
+        let scale = |rounds: &u64| rounds.checked_mul(u64::from(factor));
+        let rounds: Option<Vec<u64>> = self.rounds.iter().map(scale).collect();
+        let mut moves = Vec::with_capacity(self.moves.len().saturating_mul(factor as usize));
+        for own in &self.moves {
+            let first = own.piece.0.checked_mul(factor).ok_or(ScheduleFlaw::TooLarge)?;
+            let last = first.checked_add(factor - 1).ok_or(ScheduleFlaw::TooLarge)?;
+            moves.extend((first..=last).map(|piece| Move { piece: Piece(piece), ..own.clone() }));
+        }
+        moves.sort_unstable();
+        Ok(StepSchedule { chunks, rounds: rounds.ok_or(ScheduleFlaw::TooLarge)?, moves })
+    }
+
+    /// The same moves without steps in which nothing moves, and without rounds in which no edge has to carry anything.
+    #[must_use]
+    pub fn tighten(&self, topology: &Topology) -> StepSchedule {
+        let weights: Vec<u64> = topology.weighted_edges().map(|(_, weight)| weight).collect();
+        let mut loads: BTreeMap<EdgeInStep, u64> = BTreeMap::new();
+        for own in &self.moves {
+            for edge in &own.path {
+                *loads.entry(EdgeInStep { step: own.step, edge: *edge }).or_default() += 1;
+            }
+        }
+        let mut needed: BTreeMap<u32, u64> = BTreeMap::new();
+        for (place, load) in loads {
+            let weight = weights.get(place.edge.index()).copied().unwrap_or(1).max(1);
+            let rounds = needed.entry(place.step).or_insert(1);
+            *rounds = load.div_ceil(weight).max(*rounds);
+        }
+        let numbers: BTreeMap<u32, u32> = needed.keys().copied().zip(0..).collect();
+        let renumber = |own: &Move| Move {
+            step: numbers.get(&own.step).copied().unwrap_or(own.step),
+            ..own.clone()
+        };
+        StepSchedule {
+            chunks: self.chunks,
+            rounds: needed.into_values().collect(),
+            moves: self.moves.iter().map(renumber).collect(),
+        }
     }
 
     /// This schedule, and then another one with as many pieces of each unit.

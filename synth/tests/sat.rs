@@ -305,9 +305,9 @@ fn an_allreduce_is_composed_of_its_halves() {
     let found = found.unwrap();
     let sizes: Vec<SchedulePoint> =
         found.points.iter().map(|point| point.schedule.measure()).collect();
-    assert_eq!(sizes, [point([4, 6, 2]), point([6, 14, 6])]);
+    assert_eq!(sizes, [point([4, 6, 2]), point([5, 16, 6]), point([6, 14, 6])]);
     let times: Vec<String> = found.points.iter().map(|point| point.time.to_string()).collect();
-    assert_eq!(times, ["3/8", "7/24"]);
+    assert_eq!(times, ["3/8", "1/3", "7/24"]);
     assert!(!found.is_complete);
 }
 

@@ -8,6 +8,7 @@ use synth::graph::{EdgeIndex, SwitchAbilities, Topology, Vertex};
 use synth::schedule::{
     Move, MoveAction, Piece, ScheduleFlaw, StepSchedule, Unit, check_schedule, list_units,
 };
+use synth::steps::bfb::find_breadth_first;
 
 use MoveAction::{Copy, Reduce};
 
@@ -333,4 +334,24 @@ fn flaws_say_what_they_are_about() {
     for (flaw, expected) in flaws {
         assert!(flaw.to_string().starts_with(expected), "{flaw}");
     }
+}
+
+/// Cutting pieces, and leaving out what is not needed, keep what a schedule does.
+#[test]
+fn schedules_are_refined_and_tightened() {
+    let ring = build_ring(4).unwrap();
+    let kind = CollectiveKind::AllGather;
+    let units = list_units(&Collective::Known(kind), 4);
+    let own = find_breadth_first(&ring, 2).unwrap();
+    let fine = own.refine(3).unwrap();
+    check_schedule(&ring, &units, &fine).unwrap();
+    let (before, after) = (own.measure(), fine.measure());
+    assert_eq!((after.steps, after.rounds, after.chunks), (before.steps, 3 * before.rounds, 6));
+    assert_eq!(own.refine(u32::MAX), Err(ScheduleFlaw::TooLarge));
+    let mut wasteful = own.clone();
+    wasteful.rounds.iter_mut().for_each(|rounds| *rounds += 5);
+    wasteful.rounds.insert(1, 7);
+    wasteful.moves.iter_mut().for_each(|own| own.step += u32::from(own.step > 0));
+    check_schedule(&ring, &units, &wasteful).unwrap();
+    assert_eq!(wasteful.tighten(&ring), own);
 }

@@ -630,7 +630,7 @@ pub(crate) struct Synth {
     /// Up to how many steps are looked at [default: until no schedule can be better, or 6 more than the least number]
     #[arg(long, value_name = "N")]
     pub(crate) max_steps: Option<u32>,
-    /// How many conflicts all searches of the solver may run into [default: 100000]
+    /// How many conflicts all searches of the solver may run into [default: 20000]
     #[arg(long, value_name = "N")]
     pub(crate) budget: Option<u64>,
     /// Constraints.

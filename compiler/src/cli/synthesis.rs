@@ -15,6 +15,7 @@ use compiler::machine::{Machine, MachineReach};
 use programs::{ProgramWriter, WrittenProgram};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use synth::bound::BoundError;
 use synth::bound::cut::bound_allgather;
 use synth::bound::rooted::bound_broadcast;
 use synth::collective::{Collective, CollectiveKind};
@@ -49,13 +50,16 @@ pub(crate) fn run(args: &Synth, reporter: &mut Reporter) -> Result<Status, Failu
         return Ok(reporter.finish());
     };
     let kind = find_kind(&asked)?;
+    refuse_target(args)?;
     let whole = machine;
     let machine = apply_sketch(args, &whole)?;
     let found = match search(args, &machine.graph, kind) {
         Ok(found) => found,
         Err(SearchError::Bound(error)) => {
             reporter.add(vec![report_bound_error(&error, &asked, &machine, &reference)]);
-            return Ok(reporter.finish().max(Status::Impossible));
+            let status = reporter.finish();
+            let is_impossible = matches!(error, BoundError::Unreachable { .. });
+            return Ok(if is_impossible { status.max(Status::Impossible) } else { status });
         }
         Err(error) => return Err(Failure::Usage(format!("`{}`: {error}", asked.name))),
     };
@@ -97,6 +101,20 @@ impl Synthesis {
     fn find_trees(&self) -> Option<&TreeSet> {
         self.trees.as_ref().and_then(|trees| trees.as_ref().ok())
     }
+}
+
+/// Refuses a path that cannot be written before anything is searched for.
+fn refuse_target(args: &Synth) -> Result<(), Failure> {
+    let Some(output) = args.output.as_deref() else { return Ok(()) };
+    let is_program = output.extension().is_some_and(|end| end == "ccl") || output == Path::new("-");
+    let is_wrong = if is_program { output.is_dir() } else { output.exists() && !output.is_dir() };
+    if is_wrong {
+        return Err(Failure::Usage(format!(
+            "`-o {}`: programs go into a folder, or one program into a file that ends in `.ccl`",
+            files::shown(output)
+        )));
+    }
+    Ok(())
 }
 
 fn find_kind(asked: &AskedCollective) -> Result<CollectiveKind, Failure> {

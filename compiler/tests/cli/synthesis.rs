@@ -108,6 +108,29 @@ fn what_is_not_settled_is_said() {
     says(&run.stdout, &["in 2 steps: bound 3/2, the best found takes 2"]);
 }
 
+/// Bounds for fewer steps are not bounds for more: no point is below its bound.
+#[test]
+fn no_point_is_below_its_bound() {
+    let folder = empty();
+    for machine in ["torus(rows=4,columns=4)", "dgx1", "line(ranks=5)"] {
+        let run = folder.cclc(&format!("synth allreduce --topology {machine} --max-chunks 6"));
+        assert!(matches!(run.status, Some(0 | 3)), "{}", run.stderr);
+        assert!(!run.stdout.contains("at most -"), "{}", run.stdout);
+    }
+    let run = folder.cclc("synth allreduce --topology dgx1");
+    says(&run.stdout, &["5      16       6           1/3"]);
+}
+
+/// Times are in the rounds of the table, whatever divides the bandwidths.
+#[test]
+fn rounds_are_those_of_the_machine() {
+    let found =
+        synthesize(&empty(), "allgather --topology ring(ranks=6,bandwidth=3) --goal latency", 0);
+    assert_eq!(list_sizes(&found), [[3, 5, 2]]);
+    assert_eq!(found["points"][0]["rounds_per_chunk"], "5/2");
+    assert_eq!(found["round"], "a link of bandwidth 3");
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let folder = empty();
@@ -123,6 +146,19 @@ fn what_cannot_be_is_refused() {
     folder.write("m.ccl", "topology m { ranks 3; link 0 <-> 1, bandwidth = 1; }");
     let run = ends(folder.cclc("synth allgather --topology m.ccl"), 4);
     says(&run.stderr, &["E1106", "no path leads"]);
+    folder.write(
+        "one_way.ccl",
+        "topology o { ranks 3; link r in 0..3: r -> (r + 1) % 3, bandwidth = 1; }",
+    );
+    let run = ends(folder.cclc("synth allgather --topology one_way.ccl -o out"), 3);
+    says(&run.stdout, &["nothing leads back"]);
+    let run = ends(folder.cclc("synth allgather --topology dgx1 -o m.txt"), 0);
+    assert!(run.stdout.contains("m.txt/allgather_dgx1_trees.ccl"), "{}", run.stdout);
+    folder.write("file", "x");
+    let run = ends(folder.cclc("synth allgather --topology dgx1 -o file"), 2);
+    says(&run.stderr, &["programs go into a folder"]);
+    let run = ends(folder.cclc("synth allgather --topology dgx1 --max-steps 1 --goal latency"), 3);
+    says(&run.stdout, &["at least 2 steps are needed"]);
     let run = ends(folder.cclc("synth allgather --topology dgx1 --max-hops 2"), 2);
     says(&run.stderr, &["--max-hops"]);
 }

@@ -31,6 +31,12 @@ pub(super) struct StairSearch<'a> {
     step_counts: Vec<StepCount>,
 }
 
+/// What the search found.
+pub(super) struct FoundPoints {
+    pub(super) points: Vec<FrontierPoint>,
+    pub(super) step_counts: Vec<StepCount>,
+}
+
 /// The search for one number of steps. Ratios are rounds per piece, not times the quantum.
 struct StepSearch {
     steps: u32,
@@ -70,8 +76,29 @@ impl<'a> StairSearch<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> (Vec<FrontierPoint>, Vec<StepCount>) {
-        (self.points, self.step_counts)
+    /// The points that no other one is better than, each with the bound for its steps, and what is known for each number of
+    /// steps. A schedule that was found for some steps may need fewer.
+    pub(super) fn finish(self) -> FoundPoints {
+        let StairSearch { mut points, mut step_counts, .. } = self;
+        points.sort_by_key(|point| (point.schedule.rounds.len(), point.time));
+        let mut kept: Vec<FrontierPoint> = Vec::new();
+        for mut point in points {
+            if kept.last().is_some_and(|last| last.time <= point.time) {
+                continue;
+            }
+            let steps = point.schedule.rounds.len() as u32;
+            let own = step_counts.iter().rev().find(|count| count.steps <= steps);
+            if let Some(count) = own {
+                point.status = PointStatus::compare(point.time, count.bound);
+            }
+            kept.push(point);
+        }
+        for count in &mut step_counts {
+            let fitting =
+                kept.iter().filter(|point| point.schedule.rounds.len() as u32 <= count.steps);
+            count.best = fitting.map(|point| point.time).min();
+        }
+        FoundPoints { points: kept, step_counts }
     }
 
     /// The time of the fastest schedule.
@@ -106,12 +133,9 @@ impl<'a> StairSearch<'a> {
         }
         let best = step.best.map(|best| best.checked_div(quantum)).transpose()?;
         if let Some(schedule) = step.found {
+            let schedule = schedule.tighten(self.topology);
             let time = schedule.measure().compute_time(self.topology)?;
-            let status = if time == target.bound {
-                PointStatus::Optimal
-            } else {
-                PointStatus::AboveBound { bound: target.bound }
-            };
+            let status = PointStatus::compare(time, target.bound);
             self.points.push(FrontierPoint { schedule, time, status });
         }
         let StepTarget { steps, bound } = target;

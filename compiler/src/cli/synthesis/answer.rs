@@ -2,6 +2,7 @@
 
 use super::{PointProgram, Synthesis};
 use compiler::machine::Machine;
+use compiler::machine::listing::write_rate;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use synth::bound::collective::{Attainment, BoundScope, SweepEnd};
@@ -32,6 +33,15 @@ impl SynthesisAnswer<'_> {
         text
     }
 
+    fn describe_quantum(&self) -> String {
+        let graph = &self.machine.graph;
+        let rate = write_rate(graph.quantum(), graph.unit());
+        match graph.unit() {
+            RateUnit::ChunksPerRound => format!("a link of bandwidth {rate}"),
+            RateUnit::BytesPerSecond => rate,
+        }
+    }
+
     fn points(&self) -> &[FrontierPoint] {
         self.found.frontier.as_ref().map_or(&[], |frontier| &frontier.points)
     }
@@ -43,6 +53,11 @@ impl SynthesisAnswer<'_> {
         if !sketch.is_empty() {
             writeln!(text, "  with {sketch}")?;
         }
+        writeln!(
+            text,
+            "  a round is the time in which a chunk passes {}",
+            self.describe_quantum()
+        )?;
         let mut programs = self.programs.iter();
         if !self.points().is_empty() {
             let columns = ["steps", "rounds", "chunks", "rounds/chunk"];
@@ -131,6 +146,10 @@ impl SynthesisAnswer<'_> {
             };
             notes.push(format!("in {steps}: bound {bound}, {best}; {why}"));
         }
+        if frontier.points.is_empty() {
+            let least = frontier.bounds.steps.steps;
+            notes.push(format!("at least {least} steps are needed"));
+        }
         let limit = self.write_rounds(frontier.bounds.bandwidth.value);
         let is_least =
             frontier.points.last().map(|point| point.time) == Some(frontier.bounds.bandwidth.value);
@@ -174,6 +193,7 @@ impl SynthesisAnswer<'_> {
             "collective": name,
             "topology": machine.name,
             "ranks": machine.graph.count_ranks(),
+            "round": self.describe_quantum(),
             "sketch": sketch,
             "points": points,
             "complete": found.is_complete(),
@@ -221,13 +241,9 @@ impl SynthesisAnswer<'_> {
         })
     }
 
-    /// A time in rounds. With rates, a round is the time in which a chunk passes the largest rate that divides all others.
+    /// A time in rounds: those in which a chunk passes the largest rate that divides all others.
     fn write_rounds(&self, time: Rational) -> String {
-        let graph = &self.machine.graph;
-        if graph.unit() == RateUnit::ChunksPerRound {
-            return time.to_string();
-        }
-        let quantum = graph.quantum();
+        let quantum = self.machine.graph.quantum();
         time.checked_mul(quantum)
             .map_or_else(|_| format!("{time} * {quantum}"), |rounds| rounds.to_string())
     }
