@@ -22,14 +22,26 @@ use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::lookahead::at_binder;
 use crate::syntax::token::{Kind, Token};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom};
+use std::cell::OnceCell;
 
 /// The words that can begin a clause of a topology.
 const WORDS: &[Kind] = &[Kind::Let, Kind::Require, Kind::Link, Kind::Switch];
 
+/// A declaration of a topology. Few files have one, and making rules takes longer than to use them once: these are made
+/// when the first one is found.
 pub(super) fn topology<'t>(
     values: &Values<'t>,
     body: Rule<'t, Body>,
 ) -> Rule<'t, Option<Topology>> {
+    let made: OnceCell<Rule<'t, Option<Topology>>> = OnceCell::new();
+    let values = values.clone();
+    let whole = custom(move |input: &mut Reader<'t, '_>| {
+        input.parse(made.get_or_init(|| whole_topology(&values, body.clone())))
+    });
+    head(Kind::Topology).rewind().ignore_then(whole).boxed()
+}
+
+fn whole_topology<'t>(values: &Values<'t>, body: Rule<'t, Body>) -> Rule<'t, Option<Topology>> {
     let known = topology_item(values).or(stray(values, body.clone())).boxed();
     let any = choice((
         known.clone(),
