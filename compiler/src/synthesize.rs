@@ -35,6 +35,8 @@ pub const MAX_TABLE_MOVES: usize = 20_000;
 pub struct ProgramHead<'a> {
     /// The machine that the schedule is for.
     pub machine: &'a Machine,
+    /// The same machine with the links that a sketch keeps from carrying anything: signals may use them.
+    pub whole: &'a Machine,
     /// Whether the library has the machine, so that the program can name it.
     pub is_library_machine: bool,
     /// The collective.
@@ -123,7 +125,7 @@ pub fn write_step_program(
     }
     let moves = schedule.moves.iter();
     let channels = Channels::find(
-        head.machine,
+        head,
         moves.map(|own| UsedWay { from: own.from, to: own.to, path: &own.path }),
     )?;
     let mut text = String::new();

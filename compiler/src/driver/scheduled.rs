@@ -115,14 +115,6 @@ fn check_text(
     machine: &Arc<Machine>,
     interrupt: &Interrupt,
 ) -> Result<String, ScheduledFailure> {
-    // Ranks tell each other when they have begun.
-    let has_way = |ends: &EdgeEnds| {
-        machine.joins_in_memory(ends.to, ends.from) || machine.joins_by_port(ends.to, ends.from)
-    };
-    if let Some(ends) = traffic.keys().find(|ends| !has_way(ends)) {
-        let (from, to) = (ends.to.0, ends.from.0);
-        return Err(ScheduledFailure::Unwritten(UnwrittenProgram::NoWayBack { from, to }));
-    }
     let mut sources = SourceMap::default();
     let main = sources.add("<synthesized>", text.as_str());
     let (unit, mut reports) =

@@ -30,7 +30,7 @@ pub fn write_tree_program(
     }
     let edges = trees.trees.iter().flat_map(|tree| &tree.edges);
     let ways = edges.map(|edge| UsedWay { from: edge.from, to: edge.to, path: &edge.path });
-    let writer = TreeWriter { head, trees, channels: Channels::find(head.machine, ways)? };
+    let writer = TreeWriter { head, trees, channels: Channels::find(head, ways)? };
     let mut text = String::new();
     let written = writer.fill_program(&mut text);
     written.map_err(|error| UnwrittenProgram::Malformed(error.to_string()))?;

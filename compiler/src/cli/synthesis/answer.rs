@@ -38,7 +38,7 @@ impl SynthesisAnswer<'_> {
         let rate = write_rate(graph.quantum(), graph.unit());
         match graph.unit() {
             RateUnit::ChunksPerRound => format!("a link of bandwidth {rate}"),
-            RateUnit::BytesPerSecond => rate,
+            RateUnit::BytesPerSecond => format!("a link of {rate}"),
         }
     }
 
@@ -53,11 +53,7 @@ impl SynthesisAnswer<'_> {
         if !sketch.is_empty() {
             writeln!(text, "  with {sketch}")?;
         }
-        writeln!(
-            text,
-            "  a round is the time in which a chunk passes {}",
-            self.describe_quantum()
-        )?;
+        writeln!(text, "  in a round {} carries one piece", self.describe_quantum())?;
         let mut programs = self.programs.iter();
         if !self.points().is_empty() {
             let columns = ["steps", "rounds", "chunks", "rounds/chunk"];
@@ -241,7 +237,7 @@ impl SynthesisAnswer<'_> {
         })
     }
 
-    /// A time in rounds: those in which a chunk passes the largest rate that divides all others.
+    /// A time in rounds: in each the largest rate that divides all others carries one piece.
     fn write_rounds(&self, time: Rational) -> String {
         let quantum = self.machine.graph.quantum();
         time.checked_mul(quantum)

@@ -91,6 +91,7 @@ impl ProgramWriter<'_> {
     fn begin<'p>(&'p self, name: &'p str, header: &'p [String], chunks: u64) -> ProgramHead<'p> {
         ProgramHead {
             machine: self.machine,
+            whole: self.whole,
             is_library_machine: self.is_library_machine,
             kind: self.kind,
             chunks,
