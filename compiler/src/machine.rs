@@ -22,7 +22,7 @@ pub struct Machine {
     /// Where it is declared.
     pub declared: Span,
     /// Where links are taken away from it, by `without`; none if none are.
-    pub reduced: Option<Span>,
+    pub removed_links: Option<Span>,
     /// Its ranks, switches and edges.
     pub graph: Topology,
     /// The node of each rank; none if the topology has no `ranks_per_node`.
@@ -363,7 +363,7 @@ mod tests {
         Machine {
             name: "m".to_owned(),
             declared: Span { file: FileId(0), start: 0, end: 0 },
-            reduced: None,
+            removed_links: None,
             graph: Topology::new(ranks, vec![switch], edges).unwrap(),
             nodes: None,
             switches: vec!["s".to_owned()],

@@ -120,7 +120,7 @@ impl Missing {
                 );
                 let report = Diagnostic::new(Code::E1108, place, message)
                     .and(machine.declared, "no path of its links leads there");
-                name_reduction(machine, report)
+                name_removed_links(machine, report)
             }
             Lack::Switch { ranks, uses } => report_switch(machine, ranks, *uses, place),
         };
@@ -153,7 +153,7 @@ fn report_memory(machine: &Machine, from: RankId, to: RankId, place: Place) -> D
         Some(span) => report
             .and(span, "this joins them, but not for memory")
             .help("lead there over a port: `port(..)`"),
-        None => name_reduction(
+        None => name_removed_links(
             machine,
             report.and(machine.declared, "no links join the two without passing another rank"),
         ),
@@ -171,8 +171,8 @@ fn report_memory(machine: &Machine, from: RankId, to: RankId, place: Place) -> D
 }
 
 /// Links that are missing may have been taken away.
-fn name_reduction(machine: &Machine, report: Diagnostic) -> Diagnostic {
-    match machine.reduced {
+fn name_removed_links(machine: &Machine, report: Diagnostic) -> Diagnostic {
+    match machine.removed_links {
         Some(span) => report.and(span, "links are taken away here"),
         None => report,
     }

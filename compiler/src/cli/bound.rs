@@ -5,6 +5,7 @@ mod answer;
 use super::args::Bound;
 use super::collective::{find_collective, report_bound_error};
 use super::machine::find_machine;
+use super::proof::write_proof;
 use super::reference::Reference;
 use super::report::Reporter;
 use super::sketch::{read_sketch, write_flags};
@@ -12,8 +13,6 @@ use super::{Failure, Status, output};
 use answer::Answer;
 use synth::bound::ProgramBudget;
 use synth::bound::collective::{BoundRequest, CollectiveBounds, bound_collective};
-use synth::proof::MAX_PROOF_BYTES;
-use synth::proof::write::write_bounds_proof;
 
 /// How many numbers each linear program may change, if nothing else is asked for: some tenths of a second. A bound that
 /// ends there says so.
@@ -38,34 +37,17 @@ pub(crate) fn run(bound: &Bound, reporter: &mut Reporter) -> Result<Status, Fail
     let bounds = match bound_collective(&machine.graph, &asked.collective, &sketch, &request) {
         Ok(bounds) => CollectiveBounds { factor: bounds.factor * asked.factor, ..bounds },
         Err(error) => {
-            let report = report_bound_error(&error, &asked, &machine, &reference);
             let flags = write_flags(&bound.sketch);
-            let report = if flags.is_empty() {
-                report
-            } else {
-                report.note(format!("the bounds are those with `{flags}`"))
-            };
-            reporter.add(vec![report]);
+            reporter.add(vec![report_bound_error(&error, &asked, &machine, &reference, &flags)]);
             return Ok(reporter.finish());
         }
     };
-    prove(bound, &bounds, reporter)?;
+    if let Some(path) = &bound.prove {
+        write_proof(path, &bounds, reporter)?;
+    }
     let sketch = &write_flags(&bound.sketch);
     let answer = Answer { name: &asked.name, machine: &machine, bounds: &bounds, sketch };
     let text = if bound.json { answer.write_json() } else { answer.write_text() };
     output::show(&text)?;
     Ok(reporter.finish())
-}
-
-fn prove(bound: &Bound, bounds: &CollectiveBounds, reporter: &Reporter) -> Result<(), Failure> {
-    let Some(path) = &bound.prove else { return Ok(()) };
-    output::refuse_losses([path.as_path()], &reporter.sources)?;
-    let proof = write_bounds_proof(bounds);
-    if proof.len() > MAX_PROOF_BYTES {
-        return Err(Failure::Usage(format!(
-            "the proof would have {} bytes, and `cclc proof` reads at most {MAX_PROOF_BYTES}",
-            proof.len()
-        )));
-    }
-    output::write_text(path, &proof)
 }

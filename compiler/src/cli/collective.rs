@@ -120,8 +120,19 @@ fn find_number(value: &Expr) -> Option<u32> {
     if let ExprKind::Int(number) = value.kind { u32::try_from(number).ok() } else { None }
 }
 
-/// Why there are no bounds, or no schedule.
+/// Why there are no bounds, or no schedule. `sketch` are its flags, as they were given.
 pub(crate) fn report_bound_error(
+    error: &BoundError,
+    asked: &AskedCollective,
+    machine: &Machine,
+    reference: &Reference,
+    sketch: &str,
+) -> Diagnostic {
+    let report = describe_bound_error(error, asked, machine, reference);
+    if sketch.is_empty() { report } else { report.note(format!("this is so with `{sketch}`")) }
+}
+
+fn describe_bound_error(
     error: &BoundError,
     asked: &AskedCollective,
     machine: &Machine,

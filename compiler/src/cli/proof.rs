@@ -1,12 +1,15 @@
-//! `cclc proof`: checks the certificates that `cclc bound --prove` writes.
+//! `cclc proof`: checks the certificates that `--prove` writes.
 
 use super::args::Proof;
 use super::report::Reporter;
 use super::{Failure, Status, files, output};
 use compiler::diagnostic::{Code, Diagnostic};
 use compiler::source::Span;
+use std::path::Path;
+use synth::bound::collective::CollectiveBounds;
 use synth::graph::RateUnit;
 use synth::proof::read::check_proof;
+use synth::proof::write::write_bounds_proof;
 use synth::proof::{MAX_PROOF_BYTES, ProvedClaim, ProvedQuantity};
 use synth::rational::Rational;
 
@@ -52,6 +55,23 @@ pub(crate) fn run(proof: &Proof, reporter: &mut Reporter) -> Result<Status, Fail
         }
     }
     Ok(reporter.finish())
+}
+
+/// Writes the proofs of bounds to a file.
+pub(crate) fn write_proof(
+    path: &Path,
+    bounds: &CollectiveBounds,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
+    output::refuse_losses([path], &reporter.sources)?;
+    let proof = write_bounds_proof(bounds);
+    if proof.len() > MAX_PROOF_BYTES {
+        return Err(Failure::Usage(format!(
+            "the proof would have {} bytes, and `cclc proof` reads at most {MAX_PROOF_BYTES}",
+            proof.len()
+        )));
+    }
+    output::write_text(path, &proof)
 }
 
 fn describe_claim(claim: &ProvedClaim, unit: &str) -> String {

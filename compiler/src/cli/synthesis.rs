@@ -6,6 +6,7 @@ mod programs;
 use super::args::{Synth, SynthGoal};
 use super::collective::{AskedCollective, find_collective, report_bound_error};
 use super::machine::find_machine;
+use super::proof::write_proof;
 use super::reference::Reference;
 use super::report::Reporter;
 use super::sketch::{read_sketch, write_flags};
@@ -21,8 +22,6 @@ use synth::bound::rooted::bound_broadcast;
 use synth::collective::{Collective, CollectiveKind};
 use synth::frontier::{Frontier, FrontierRequest, find_frontier};
 use synth::graph::Topology;
-use synth::proof::MAX_PROOF_BYTES;
-use synth::proof::write::write_bounds_proof;
 use synth::sketch::Sketch;
 use synth::steps::{SearchError, SolverBudget};
 use synth::trees::{
@@ -56,7 +55,8 @@ pub(crate) fn run(args: &Synth, reporter: &mut Reporter) -> Result<Status, Failu
     let found = match search(args, &machine.graph, kind) {
         Ok(found) => found,
         Err(SearchError::Bound(error)) => {
-            reporter.add(vec![report_bound_error(&error, &asked, &machine, &reference)]);
+            let flags = write_flags(&args.sketch);
+            reporter.add(vec![report_bound_error(&error, &asked, &machine, &reference, &flags)]);
             let status = reporter.finish();
             let is_impossible = matches!(error, BoundError::Unreachable { .. });
             return Ok(if is_impossible { status.max(Status::Impossible) } else { status });
@@ -86,6 +86,7 @@ pub(crate) fn run(args: &Synth, reporter: &mut Reporter) -> Result<Status, Failu
     Ok(if found.is_complete() && programs.iter().all(|program| program.failure.is_none()) {
         status
     } else {
+        // As for what could not be written: something that was asked for is not there.
         status.max(Status::Files)
     })
 }
@@ -243,15 +244,7 @@ fn prove(args: &Synth, frontier: Option<&Frontier>, reporter: &Reporter) -> Resu
                 .to_owned(),
         ));
     };
-    output::refuse_losses([path.as_path()], &reporter.sources)?;
-    let proof = write_bounds_proof(&frontier.bounds);
-    if proof.len() > MAX_PROOF_BYTES {
-        return Err(Failure::Usage(format!(
-            "the proof would have {} bytes, and `cclc proof` reads at most {MAX_PROOF_BYTES}",
-            proof.len()
-        )));
-    }
-    output::write_text(path, &proof)
+    write_proof(path, &frontier.bounds, reporter)
 }
 
 /// The program of a point or of the trees, or why there is none.
@@ -271,7 +264,8 @@ fn write_programs(
     reporter: &Reporter,
 ) -> Result<Vec<PointProgram>, Failure> {
     let points = found.frontier.iter().flat_map(|frontier| &frontier.points);
-    let Some(output) = args.output.as_deref().filter(|_| !args.dry_run) else {
+    let output = if args.dry_run { None } else { args.output.as_deref() };
+    let Some(output) = output else {
         let none = || PointProgram { path: None, failure: None };
         let count = points.count() + usize::from(found.find_trees().is_some());
         return Ok(std::iter::repeat_with(none).take(count).collect());

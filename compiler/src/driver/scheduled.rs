@@ -1,7 +1,7 @@
 //! From a schedule to the text of a program that is compiled, checked and compared with the schedule before anybody
 //! sees it.
 
-use super::{Proof, load, lower};
+use super::{Proof, Target, limits, load, lower};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::elaborate::Settings;
 use crate::interrupt::Interrupt;
@@ -18,6 +18,9 @@ use synth::graph::Vertex;
 use synth::schedule::StepSchedule;
 use synth::trees::TreeSet;
 
+/// What `cclc check` assumes if nothing else is asked for: an H100.
+const TARGET: Target = Target { sms: 132, worst: Severity::Error };
+
 /// Why there is no program of a schedule.
 #[derive(Clone, Debug)]
 pub enum ScheduledFailure {
@@ -30,6 +33,8 @@ pub enum ScheduledFailure {
         /// What they found: warnings and errors.
         reports: Vec<Diagnostic>,
     },
+    /// The time was up before the checks had ended.
+    Stopped,
     /// The program moves something else than the schedule.
     OtherTraffic {
         /// Between which ranks.
@@ -53,6 +58,7 @@ impl fmt::Display for ScheduledFailure {
                     .collect();
                 write!(f, "the checks find something in it: {}", messages.join("; "))
             }
+            ScheduledFailure::Stopped => write!(f, "the time was up before it was checked"),
             ScheduledFailure::OtherTraffic { ends, scheduled, moved } => {
                 let EdgeEnds { from, to } = ends;
                 write!(
@@ -67,7 +73,7 @@ impl fmt::Display for ScheduledFailure {
 impl std::error::Error for ScheduledFailure {}
 
 /// Writes the program of a schedule, and makes sure of it: the front end and both checks find nothing in it but notes,
-/// it fits the executor's limits on operations and channels that checks know, and between each pair of ranks it moves as
+/// it is within the limits of the executor on an H100, and between each pair of ranks it moves as
 /// many pieces as the schedule.
 ///
 /// # Errors
@@ -124,15 +130,23 @@ fn check_text(
     if !unit.programs.is_empty() {
         let id = ProgramId::from_index(0);
         let (program, found) = lower(&unit, id, &settings, Proof::Needed, interrupt);
-        lowered = program;
         reports.extend(found);
+        if let Some(program) = &program {
+            reports.extend(limits(program, TARGET));
+        }
+        lowered = program;
     }
     reports.retain(|report| report.severity > Severity::Note);
-    let Some(lowered) = lowered.filter(|_| reports.is_empty()) else {
-        return Err(ScheduledFailure::Refused { text, reports });
-    };
-    compare_traffic(lowered.program(), traffic)?;
-    Ok(text)
+    if interrupt.is_set() {
+        return Err(ScheduledFailure::Stopped);
+    }
+    match lowered {
+        Some(lowered) if reports.is_empty() => {
+            compare_traffic(lowered.program(), traffic)?;
+            Ok(text)
+        }
+        Some(_) | None => Err(ScheduledFailure::Refused { text, reports }),
+    }
 }
 
 fn compare_traffic(program: &Program, scheduled: &RankTraffic) -> Result<(), ScheduledFailure> {

@@ -203,9 +203,9 @@ impl<'a> Eval<'_, 'a> {
             Some(on) => self.kept_ranks(&draft, on)?,
             None => (0..draft.ranks() as u32).collect(),
         };
-        let reduced = used.without.first().map(|ends| ends.span);
+        let removed_links = used.without.first().map(|ends| ends.span);
         let machine = self.build(draft, &kept, name_machine(topology, &arguments))?;
-        Ok(Machine { reduced, ..machine })
+        Ok(Machine { removed_links, ..machine })
     }
 
     fn draft(&mut self, draft: &mut Draft<'a>) -> Evaluated<()> {
@@ -396,7 +396,10 @@ impl<'a> Eval<'_, 'a> {
         let abilities = own.abilities.as_ref().or(all.and_then(|all| all.abilities.as_ref()));
         let has = |ability: Ability| abilities.is_none_or(|list| list.abilities.contains(&ability));
         let edge = EdgeAbilities { memory: has(Ability::Memory), port: has(Ability::Port) };
-        if let Some(list) = abilities.filter(|_| !edge.memory && !edge.port) {
+        if let Some(list) = abilities
+            && !edge.memory
+            && !edge.port
+        {
             return Err(self.fail_at(String::new(), unusable_link(list.span)));
         }
         let rate = EdgeRate { amount: Rational::from_integer(amount.unsigned_abs()), unit };
@@ -516,7 +519,7 @@ impl<'a> Eval<'_, 'a> {
         Ok(Machine {
             name,
             declared: draft.topology.span,
-            reduced: None,
+            removed_links: None,
             graph,
             nodes,
             switches: draft.names,

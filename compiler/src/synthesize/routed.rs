@@ -9,11 +9,18 @@ use std::fmt;
 use std::fmt::Write as _;
 use synth::collective::{Collective, CollectiveKind};
 use synth::graph::Vertex;
-use synth::schedule::{Move, MoveAction, StepSchedule, Unit, list_units};
+use synth::schedule::{Move, MoveAction, Piece, StepSchedule, Unit, list_units};
+
+/// A piece on a rank.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct HeldPiece {
+    rank: Vertex,
+    piece: Piece,
+}
 
 /// Where pieces are in scratch memory, by rank and piece.
 struct RelaySlots {
-    slots: BTreeMap<[u32; 2], u32>,
+    slots: BTreeMap<HeldPiece, u32>,
     count: u32,
 }
 
@@ -26,7 +33,7 @@ impl RelaySlots {
             if unit.is_some_and(|unit| unit.has_receiver(own.to)) {
                 continue;
             }
-            slots.entry([own.to.0, own.piece.0]).or_insert_with(|| {
+            slots.entry(HeldPiece { rank: own.to, piece: own.piece }).or_insert_with(|| {
                 let slot = next.entry(own.to.0).or_default();
                 *slot += 1;
                 *slot - 1
@@ -37,7 +44,7 @@ impl RelaySlots {
 
     /// The place of a piece on a rank; none where it is in the input or goes to the output.
     fn find(&self, rank: Vertex, own: &Move) -> Option<u32> {
-        self.slots.get(&[rank.0, own.piece.0]).copied()
+        self.slots.get(&HeldPiece { rank, piece: own.piece }).copied()
     }
 }
 

@@ -14,7 +14,9 @@ impl<'s> TableSteps<'s> {
     pub(super) fn select(schedule: &'s StepSchedule, action: MoveAction) -> TableSteps<'s> {
         let mut steps: Vec<Vec<&Move>> = schedule.rounds.iter().map(|_| Vec::new()).collect();
         for own in schedule.moves.iter().filter(|own| own.action == action) {
-            steps.iter_mut().skip(own.step as usize).take(1).for_each(|step| step.push(own));
+            if let Some(step) = steps.get_mut(own.step as usize) {
+                step.push(own);
+            }
         }
         steps.retain(|step| !step.is_empty());
         TableSteps { steps }

@@ -16,28 +16,24 @@ fn find_buffer(kind: CollectiveKind) -> &'static str {
 }
 
 /// The places in scratch memory for what arrives over ports to be added.
-struct ReceiveSlots {
-    /// For each such move, by its index among the reductions.
-    slots: BTreeMap<[u32; 4], u32>,
+struct ReceiveSlots<'s> {
+    /// For each such move.
+    slots: BTreeMap<&'s Move, u32>,
     /// The largest number of them on a rank.
     count: u32,
 }
 
-impl ReceiveSlots {
-    fn assign(reductions: &TableSteps<'_>) -> ReceiveSlots {
+impl<'s> ReceiveSlots<'s> {
+    fn assign(reductions: &TableSteps<'s>) -> ReceiveSlots<'s> {
         let mut next: BTreeMap<u32, u32> = BTreeMap::new();
         let mut slots = BTreeMap::new();
-        for own in reductions.steps.iter().flatten() {
+        for own in reductions.steps.iter().flatten().copied() {
             let slot = next.entry(own.to.0).or_default();
-            slots.insert(key_move(own), *slot);
+            slots.insert(own, *slot);
             *slot += 1;
         }
         ReceiveSlots { slots, count: next.into_values().max().unwrap_or(0) }
     }
-}
-
-fn key_move(own: &Move) -> [u32; 4] {
-    [own.step, own.from.0, own.to.0, own.piece.0]
 }
 
 pub(super) fn write_program(
@@ -71,7 +67,7 @@ pub(super) fn write_program(
         let slots = writer.slots.as_ref();
         let shape = if slots.is_some() { ", place in the scratch memory of `to`" } else { "" };
         writeln!(text, "/// What is added up, step by step: [piece, from, to{shape}].")?;
-        let row = |own: &Move| match slots.and_then(|slots| slots.slots.get(&key_move(own))) {
+        let row = |own: &Move| match slots.and_then(|slots| slots.slots.get(own)) {
             Some(slot) => format!("[{}, {}, {}, {slot}]", own.piece.0, own.from, own.to),
             None => plain(own),
         };
@@ -111,7 +107,7 @@ struct TableWriter<'a> {
     channels: &'a Channels,
     buffer: &'static str,
     /// Where what arrives over ports is added from; none if there are no ports.
-    slots: Option<ReceiveSlots>,
+    slots: Option<ReceiveSlots<'a>>,
 }
 
 impl TableWriter<'_> {

@@ -67,7 +67,9 @@ pub(super) fn join_paths(
     let mut rests = second.into_iter();
     let mut rest = rests.next();
     for mut start in first {
-        while let Some(end) = rest.as_mut().filter(|_| start.amount > 0) {
+        while start.amount > 0
+            && let Some(end) = rest.as_mut()
+        {
             let amount = start.amount.min(end.amount);
             let mut path = Vec::with_capacity(start.path.len() + end.path.len());
             path.extend_from_slice(&start.path);

@@ -73,10 +73,11 @@ impl Translations {
             while let Some(rank) = open.pop_front() {
                 for generator in generators {
                     let image = generator[rank];
-                    let element = numbers[rank].and_then(|number| elements.get(number));
-                    let Some(element) = element.filter(|_| numbers[image].is_none()) else {
+                    if numbers[image].is_some() {
                         continue;
-                    };
+                    }
+                    let element = numbers[rank].and_then(|number| elements.get(number));
+                    let Some(element) = element else { continue };
                     let next = element.follow(generator);
                     numbers[image] = Some(elements.len());
                     elements.push(next);

@@ -124,7 +124,7 @@ impl<'a> ScatterNetwork<'a> {
         let mut factors = vec![0; rounds.len()];
         for own in &self.legs {
             let is_cut = near[self.network.tail(own.arc)] && !near[self.network.head(own.arc)];
-            if let Some(factor) = factors.get_mut(own.leg.step as usize).filter(|_| is_cut) {
+            if is_cut && let Some(factor) = factors.get_mut(own.leg.step as usize) {
                 *factor += self.finder.weight(own.leg.edge);
             }
         }
