@@ -208,15 +208,8 @@ pub fn pack_with_count(
 ) -> Result<TreePacking, TreeError> {
     let symmetry = find_symmetry(topology);
     let cut = bound_allgather_under(topology, &symmetry)?;
-    let meter = &mut FlowMeter::new(request);
-    let roots = TreeRoots::EveryRank;
-    let demand = count::find_least_time(
-        topology,
-        &symmetry,
-        count::CountedTrees { roots, k, rho: cut.value },
-        meter,
-    )?;
-    pack_trees(topology, &symmetry, &demand, meter)
+    let trees = count::CountedTrees { roots: TreeRoots::EveryRank, k, rho: cut.value };
+    pack_counted(topology, &symmetry, trees, request)
 }
 
 /// Trees for a Broadcast that take no longer than its bound, which [`bound_broadcast`] gives. Those of a Reduce are
@@ -246,15 +239,20 @@ pub fn pack_broadcast_with_count(
 ) -> Result<TreePacking, TreeError> {
     let symmetry = Symmetry::trivial(topology);
     let cut = bound_broadcast(topology, root)?;
+    let trees = count::CountedTrees { roots: TreeRoots::One(root), k, rho: cut.value };
+    pack_counted(topology, &symmetry, trees, request)
+}
+
+/// So many trees for each root, in the least time in which there are so many.
+fn pack_counted(
+    topology: &Topology,
+    symmetry: &Symmetry,
+    trees: count::CountedTrees,
+    request: PackRequest,
+) -> Result<TreePacking, TreeError> {
     let meter = &mut FlowMeter::new(request);
-    let roots = TreeRoots::One(root);
-    let demand = count::find_least_time(
-        topology,
-        &symmetry,
-        count::CountedTrees { roots, k, rho: cut.value },
-        meter,
-    )?;
-    pack_trees(topology, &symmetry, &demand, meter)
+    let demand = count::find_least_time(topology, symmetry, trees, meter)?;
+    pack_trees(topology, symmetry, &demand, meter)
 }
 
 /// How deep layered trees may be so that exact ones are not tried. On machines with switches that are not spread widely
