@@ -23,6 +23,7 @@
 pub mod automorphism;
 pub mod bound;
 pub mod collective;
+pub mod cost;
 mod dense;
 pub mod families;
 mod flow;
