@@ -46,7 +46,7 @@ fn main() {
 
 fn measure(topology: &Topology, kind: CollectiveKind) {
     let start = Instant::now();
-    let frontier = find_frontier(topology, kind, &FrontierRequest::default()).unwrap();
+    let frontier = find_frontier(topology, &kind.into(), &FrontierRequest::default()).unwrap();
     let time = start.elapsed().as_secs_f64() * 1e3;
     let points: Vec<String> = frontier.points.iter().map(describe_point).collect();
     let end = if frontier.is_complete { "complete" } else { "open" };

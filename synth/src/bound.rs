@@ -17,7 +17,7 @@ pub mod steps;
 pub mod tree_count;
 
 pub use allreduce::AllReduceBound;
-pub use budget::{BoundBudget, Completeness, ProgramBudget};
+pub use budget::{BoundBudget, Completeness, ProgramBudget, ProgramLimits};
 
 use crate::graph::{Topology, TopologyError, Vertex};
 use crate::rational::{ArithmeticError, Rational};

@@ -9,61 +9,51 @@
 
 mod compose;
 mod construct;
+mod point;
+mod request;
 mod stairs;
+mod subject;
 
-use crate::automorphism::{Symmetry, find_symmetry};
-use crate::bound::ProgramBudget;
+pub use point::{PointSearch, PointVerdict, search_point};
+pub use request::{FrontierGoal, FrontierRequest, SearchEngine, SymmetryUse};
+
 use crate::bound::collective::{BoundRequest, CollectiveBounds, FURTHER_STEPS, bound_collective};
 use crate::collective::{Collective, CollectiveKind};
 use crate::graph::Topology;
+use crate::observer::SearchProgress;
 use crate::rational::Rational;
-use crate::schedule::{SchedulePoint, StepSchedule};
-use crate::sketch::Sketch;
-use crate::steps::{BudgetReached, CollectiveSearch, SearchError, SolverBudget};
+use crate::schedule::{SchedulePoint, StepSchedule, Unit};
+use crate::steps::{BudgetReached, SearchError};
 use compose::compose_allreduce;
-use construct::construct_schedules;
 use stairs::{FoundPoints, StairSearch, StepTarget};
-
-/// What is asked for besides a collective and a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrontierRequest {
-    /// Up to how many steps there may be; [`FURTHER_STEPS`] more than the least number if it is `None`.
-    pub max_steps: Option<u32>,
-    /// Into how many pieces each unit may be cut.
-    pub max_chunks: u32,
-    /// How much the linear programs for the bounds may do.
-    pub bounds: ProgramBudget,
-    /// How much the search for each point may do.
-    pub solver: SolverBudget,
-    /// How many conflicts the searches for all points may have; those for each number of steps take half of what is
-    /// left at most. The default takes some seconds.
-    pub conflicts: u64,
-}
-
-impl Default for FrontierRequest {
-    fn default() -> FrontierRequest {
-        FrontierRequest {
-            max_steps: None,
-            max_chunks: 12,
-            bounds: ProgramBudget::default(),
-            solver: SolverBudget::default(),
-            conflicts: 20_000,
-        }
-    }
-}
+use subject::Subject;
 
 /// The frontier of a collective.
 #[derive(Clone, Debug)]
 pub struct Frontier {
-    /// The bounds that the search started from.
+    /// The bounds that the search started from. The points are about their collective, of which what was asked for
+    /// may be a multiple: see [`CollectiveBounds::factor`].
     pub bounds: CollectiveBounds,
+    /// What the pieces of the schedules are pieces of.
+    pub units: Vec<Unit>,
     /// The points, in the order of their steps. Each is faster than those before.
     pub points: Vec<FrontierPoint>,
     /// What is known for each number of steps, in order.
     pub step_counts: Vec<StepCount>,
-    /// Whether nothing is missing, for any number of steps and pieces: for each number of steps the bound is reached,
-    /// and the last time is the bound for any number of steps.
+    /// Whether nothing is missing, for any number of pieces, and of steps from where the search began: for each number
+    /// of steps the bound is reached, and the last time is the bound for any number of steps.
     pub is_complete: bool,
+    /// Whether the observer stopped the search before it was complete: numbers of steps that it did not come to are
+    /// not among the step counts.
+    pub is_stopped: bool,
+}
+
+impl Frontier {
+    /// Whether each number of steps that was asked for has a schedule that reaches its bound. More steps may be faster.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.is_complete || (!self.is_stopped && self.step_counts.iter().all(StepCount::is_settled))
+    }
 }
 
 /// A schedule of the frontier.
@@ -126,51 +116,68 @@ pub struct UndecidedPoint {
     pub reached: BudgetReached,
 }
 
-/// Searches for the frontier of a known collective. That of an AllReduce is composed of those of a ReduceScatter and of an
+/// Searches for the frontier of a collective. That of an AllReduce is composed of those of a ReduceScatter and of an
 /// AllGather, where both have as many pieces; its times are for the whole buffer.
 ///
 /// # Errors
-/// [`SearchError::Bound`] if there is no bound, and [`SearchError::Arithmetic`].
+/// [`SearchError::Bound`] if there is no bound, [`SearchError::UnfitEngine`], [`SearchError::TooLarge`] for more values
+/// than can be searched for, and [`SearchError::Arithmetic`].
 pub fn find_frontier(
     topology: &Topology,
-    kind: CollectiveKind,
-    request: &FrontierRequest,
+    collective: &Collective,
+    request: &FrontierRequest<'_>,
 ) -> Result<Frontier, SearchError> {
-    if kind == CollectiveKind::AllReduce {
-        return compose_allreduce(topology, request);
-    }
-    let collective = Collective::Known(kind);
-    let asked = BoundRequest { max_steps: request.max_steps, budget: request.bounds };
-    let bounds = bound_collective(topology, &collective, &Sketch::default(), &asked)?;
-    // The symmetries of a machine need not keep a root.
-    let symmetry = match kind.root() {
-        Some(_) => Symmetry::trivial(topology),
-        None => find_symmetry(topology),
+    let max_steps = match request.goal {
+        FrontierGoal::EveryPoint => request.max_steps,
+        FrontierGoal::LeastSteps => Some(subject::find_least_steps(topology, collective)?),
     };
-    let search = CollectiveSearch::new(topology, kind, &symmetry, request.solver)?;
-    let max_steps = request.max_steps.unwrap_or(bounds.steps.steps + FURTHER_STEPS);
-    let constructed = construct_schedules(topology, kind, request.max_chunks);
-    let mut stairs = StairSearch::new(topology, &search, request, &constructed);
+    let asked = BoundRequest {
+        min_steps: request.min_steps,
+        max_steps,
+        budget: request.bounds,
+        observer: request.observer,
+    };
+    let bounds = bound_collective(topology, collective, &request.sketch(), &asked)?;
+    request.observer.report(SearchProgress::BoundsFound(&bounds));
+    let subject = Subject::new(topology, &bounds, request)?;
+    if bounds.collective == Collective::Known(CollectiveKind::AllReduce) {
+        return compose_allreduce(&subject, bounds, request);
+    }
+    let search = subject.prepare_search(request)?;
+    let constructed = subject.construct(request)?;
+    let mut stairs = StairSearch::new(&subject, search.as_ref(), request, &constructed);
     let least_time = bounds.bandwidth.value;
-    for target in list_targets(&bounds, max_steps) {
+    for target in list_targets(&bounds, request.min_steps, max_steps) {
         if stairs.find_best_time() == Some(least_time) {
             break;
         }
         stairs.search_steps(target)?;
+        if request.observer.is_stopped() {
+            break;
+        }
     }
     let is_least = stairs.find_best_time() == Some(least_time);
     let FoundPoints { points, step_counts } = stairs.finish();
     let is_complete = is_least && step_counts.iter().all(StepCount::is_settled);
-    Ok(Frontier { bounds, points, step_counts, is_complete })
+    let is_stopped = !is_complete && request.observer.is_stopped();
+    drop(search);
+    let units = subject.units;
+    Ok(Frontier { bounds, units, points, step_counts, is_complete, is_stopped })
 }
 
 /// The bound for each number of steps: that for any number, where there is no other.
-fn list_targets(bounds: &CollectiveBounds, max_steps: u32) -> Vec<StepTarget> {
+fn list_targets(
+    bounds: &CollectiveBounds,
+    min_steps: Option<u32>,
+    max_steps: Option<u32>,
+) -> Vec<StepTarget> {
+    let first = min_steps.map_or(bounds.steps.steps, |least| least.max(bounds.steps.steps));
+    let max_steps = max_steps.unwrap_or(first.saturating_add(FURTHER_STEPS));
     let mut targets: Vec<StepTarget> = Vec::new();
     for own in bounds.by_steps.iter().filter(|own| own.steps <= max_steps) {
         targets.push(StepTarget { steps: own.steps, bound: own.value });
     }
-    let next = targets.last().map_or(bounds.steps.steps, |last| last.steps + 1);
+    let next = targets.last().map_or(first, |last| last.steps + 1);
     for steps in next..=max_steps {
         targets.push(StepTarget { steps, bound: bounds.bandwidth.value });
     }

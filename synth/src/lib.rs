@@ -29,6 +29,7 @@ pub mod families;
 mod flow;
 pub mod frontier;
 pub mod graph;
+pub mod observer;
 pub mod proof;
 pub mod rational;
 pub mod schedule;

@@ -7,10 +7,13 @@
 //! [`Topology::weighted_edges`]: so the time of a schedule is `rounds / chunks`, over the quantum of the rates.
 
 mod check;
+mod copies;
+mod hops;
 mod unit;
 
 pub use check::{ScheduleFlaw, check_schedule};
-pub use unit::{Unit, list_units};
+pub use hops::measure_hops;
+pub use unit::{Unit, list_separate_units, list_units};
 
 use crate::dense::DenseKey;
 use crate::graph::{DirectedEdge, EdgeIndex, Topology, Vertex};

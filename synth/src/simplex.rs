@@ -8,6 +8,7 @@
 //! and computed again from these, exactly.
 
 use crate::dense::{DenseKey, DenseMap};
+use crate::observer::SearchObserver;
 
 /// What is smaller is zero.
 const TOLERANCE: f64 = 1e-9;
@@ -49,6 +50,8 @@ pub(crate) enum LinearOutcome {
     Infeasible,
     /// So much work was not enough.
     OutOfWork,
+    /// The observer stopped the search.
+    Stopped,
 }
 
 /// A variable of the dictionary: one of the program, or by how much a row exceeds its bound. Both are at least zero.
@@ -178,8 +181,12 @@ impl LinearProgram {
     }
 
     /// Changes the solution to the best one that satisfies all rows, as long as all pivots of this program together
-    /// change at most so many numbers.
-    pub(crate) fn optimize(&mut self, max_work: usize) -> LinearOutcome {
+    /// change at most so many numbers, and nobody stops it.
+    pub(crate) fn optimize(
+        &mut self,
+        max_work: usize,
+        observer: &dyn SearchObserver,
+    ) -> LinearOutcome {
         let mut best = self.objective;
         let mut stalled = 0;
         loop {
@@ -189,6 +196,9 @@ impl LinearProgram {
             let row =
                 if is_stalled { self.find_first_violated() } else { self.find_most_violated() };
             let Some(row) = row else { return LinearOutcome::Optimal };
+            if observer.is_stopped() {
+                return LinearOutcome::Stopped;
+            }
             let column = self.find_cheapest(row, is_stalled);
             let Some(column) = column else { return LinearOutcome::Infeasible };
             self.work += self.rows.len() * self.columns.len();
@@ -313,6 +323,7 @@ fn add_multiple(sum: &mut DenseMap<Column, f64>, summand: &DenseMap<Column, f64>
 #[cfg(test)]
 mod tests {
     use super::{LinearOutcome, LinearProgram, LinearTerm, RowId, Unknown};
+    use crate::observer::NoObserver;
 
     fn terms(factors: &[f64]) -> Vec<LinearTerm> {
         let unknowns = (0..).map(Unknown).zip(factors);
@@ -324,11 +335,11 @@ mod tests {
         // A diet: two foods with their prices, and nutrients of which enough is needed.
         let mut program = LinearProgram::new(vec![3.0, 2.0]);
         program.add_row(&terms(&[1.0, 1.0]), 4.0);
-        assert_eq!(program.optimize(1000), LinearOutcome::Optimal);
+        assert_eq!(program.optimize(1000, &NoObserver), LinearOutcome::Optimal);
         assert!((program.objective() - 8.0).abs() < 1e-12);
         program.add_row(&terms(&[3.0, 1.0]), 6.0);
         program.add_row(&terms(&[1.0, 0.0]), 2.0);
-        assert_eq!(program.optimize(1000), LinearOutcome::Optimal);
+        assert_eq!(program.optimize(1000, &NoObserver), LinearOutcome::Optimal);
         assert!((program.objective() - 10.0).abs() < 1e-12);
         assert!((program.value(Unknown(0)) - 2.0).abs() < 1e-12);
         assert!((program.value(Unknown(1)) - 2.0).abs() < 1e-12);
@@ -339,7 +350,7 @@ mod tests {
         program.drop_slack_rows(RowId(0));
         // At most one of the second: the first must grow.
         program.add_row(&terms(&[0.0, -1.0]), -1.0);
-        assert_eq!(program.optimize(1000), LinearOutcome::Optimal);
+        assert_eq!(program.optimize(1000, &NoObserver), LinearOutcome::Optimal);
         assert!((program.objective() - 11.0).abs() < 1e-12);
     }
 
@@ -347,9 +358,9 @@ mod tests {
     fn programs_without_solution_and_short_budgets_are_told() {
         let mut program = LinearProgram::new(vec![1.0]);
         program.add_row(&terms(&[1.0]), 2.0);
-        assert_eq!(program.optimize(0), LinearOutcome::OutOfWork);
+        assert_eq!(program.optimize(0, &NoObserver), LinearOutcome::OutOfWork);
         program.add_row(&terms(&[-1.0]), -1.0);
-        assert_eq!(program.optimize(1000), LinearOutcome::Infeasible);
+        assert_eq!(program.optimize(1000, &NoObserver), LinearOutcome::Infeasible);
     }
 
     /// `x * factors[0] + y * factors[1] >= bound`.
@@ -398,7 +409,7 @@ mod tests {
                 program.add_row(&terms(&row.factors), row.bound);
                 is_satisfied = false;
             }
-            let outcome = program.optimize(1000);
+            let outcome = program.optimize(1000, &NoObserver);
             if is_satisfied || outcome != LinearOutcome::Optimal {
                 return outcome;
             }

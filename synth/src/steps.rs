@@ -7,6 +7,7 @@
 
 pub mod bfb;
 mod construction;
+mod direction;
 mod encode;
 mod error;
 pub mod exchange;
@@ -20,8 +21,9 @@ mod solve;
 mod solver;
 
 pub use construction::{ConstructionError, MAX_MOVES};
+pub(crate) use direction::{SearchDirection, reverse_units};
 pub use error::SearchError;
 pub use solve::{
     BudgetReached, PointOutcome, SolverBudget, SolverLimit, solve_collective_point, solve_point,
 };
-pub(crate) use solve::{CollectiveSearch, PointAnswer};
+pub(crate) use solve::{PointAnswer, SearchSubject, UnitSearch, check_point_size};

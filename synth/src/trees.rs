@@ -191,7 +191,7 @@ impl TreeSet {
 pub fn pack_allgather_trees(
     topology: &Topology,
     cut: &CutBound,
-    request: PackRequest,
+    request: PackRequest<'_>,
 ) -> Result<TreePacking, TreeError> {
     let demand = TreeDemand::from_bound(topology, TreeRoots::EveryRank, cut)?;
     pack_trees(topology, &find_symmetry(topology), &demand, &mut FlowMeter::new(request))
@@ -204,7 +204,7 @@ pub fn pack_allgather_trees(
 pub fn pack_with_count(
     topology: &Topology,
     k: u64,
-    request: PackRequest,
+    request: PackRequest<'_>,
 ) -> Result<TreePacking, TreeError> {
     let symmetry = find_symmetry(topology);
     let cut = bound_allgather_under(topology, &symmetry)?;
@@ -221,7 +221,7 @@ pub fn pack_broadcast_trees(
     topology: &Topology,
     root: Vertex,
     cut: &CutBound,
-    request: PackRequest,
+    request: PackRequest<'_>,
 ) -> Result<TreePacking, TreeError> {
     let demand = TreeDemand::from_bound(topology, TreeRoots::One(root), cut)?;
     pack_trees(topology, &Symmetry::trivial(topology), &demand, &mut FlowMeter::new(request))
@@ -235,7 +235,7 @@ pub fn pack_broadcast_with_count(
     topology: &Topology,
     root: Vertex,
     k: u64,
-    request: PackRequest,
+    request: PackRequest<'_>,
 ) -> Result<TreePacking, TreeError> {
     let symmetry = Symmetry::trivial(topology);
     let cut = bound_broadcast(topology, root)?;
@@ -248,7 +248,7 @@ fn pack_counted(
     topology: &Topology,
     symmetry: &Symmetry,
     trees: count::CountedTrees,
-    request: PackRequest,
+    request: PackRequest<'_>,
 ) -> Result<TreePacking, TreeError> {
     let meter = &mut FlowMeter::new(request);
     let demand = count::find_least_time(topology, symmetry, trees, meter)?;
@@ -281,7 +281,7 @@ fn pack_trees(
     topology: &Topology,
     symmetry: &Symmetry,
     demand: &TreeDemand,
-    meter: &mut FlowMeter,
+    meter: &mut FlowMeter<'_>,
 ) -> Result<TreePacking, TreeError> {
     meter.check_size(demand)?;
     let scaled = SplitGraph::new(topology, &demand.capacities);
@@ -307,7 +307,7 @@ fn pack_spread(
     symmetry: &Symmetry,
     scaled: &SplitGraph,
     demand: &TreeDemand,
-    meter: &mut FlowMeter,
+    meter: &mut FlowMeter<'_>,
 ) -> Result<Option<RankPacking>, TreeError> {
     let plans = spread::list_plans(topology, scaled);
     let mut wider = Vec::new();
@@ -328,7 +328,7 @@ fn pack_wide(
     scaled: &SplitGraph,
     demand: &TreeDemand,
     plans: &[SpreadPlan],
-    meter: &mut FlowMeter,
+    meter: &mut FlowMeter<'_>,
 ) -> Result<Option<RankPacking>, TreeError> {
     for plan in plans {
         let spread = spread::spread_switches(topology, scaled, *plan);
@@ -348,7 +348,7 @@ fn improve_layered(
     demand: &TreeDemand,
     layered: RankPacking,
     wider: &[SpreadPlan],
-    meter: &mut FlowMeter,
+    meter: &mut FlowMeter<'_>,
 ) -> Result<RankPacking, TreeError> {
     let depth = layered.measure_depth();
     if wider.is_empty() || depth <= FLAT_DEPTH {
@@ -366,7 +366,7 @@ fn pack_split(
     symmetry: &Symmetry,
     scaled: SplitGraph,
     demand: &TreeDemand,
-    meter: &mut FlowMeter,
+    meter: &mut FlowMeter<'_>,
 ) -> Result<RankPacking, TreeError> {
     if !connectivity::is_rooted_connected(&scaled, demand, meter)? {
         return Err(TreeError::TooLittleTime);
@@ -383,7 +383,7 @@ fn pack_layered(
     graph: &RankGraph,
     symmetry: &Symmetry,
     demand: &TreeDemand,
-    meter: &mut FlowMeter,
+    meter: &mut FlowMeter<'_>,
 ) -> Result<Option<Vec<RankTree>>, TreeError> {
     let translations = Translations::find(graph, symmetry, demand.roots);
     layered::pack_layered(graph, &translations, demand, meter)

@@ -265,9 +265,9 @@ fn mistakes_are_named() {
     assert_eq!(schedule_greedily(&line, &reduce_scatter, &request), Err(unfit));
     assert_eq!(schedule_exchange(&line, &allgather, &exchange), Err(unfit));
     for bad in [
-        Unit { origins: Vec::new(), receivers: vec![root] },
-        Unit { origins: vec![far], receivers: vec![root] },
-        Unit { origins: vec![root], receivers: vec![far] },
+        Unit::new(Vec::new(), vec![root]),
+        Unit::new(vec![far], vec![root]),
+        Unit::new(vec![root], vec![far]),
     ] {
         let expected = ConstructionError::BadUnit { unit: 1 };
         let units = [alltoall[1].clone(), bad];
@@ -414,7 +414,7 @@ fn check_demands(random: &mut fastrand::Rng, topology: &Topology, request: Greed
         let mut origins = unit.receivers;
         let place = origins.partition_point(|rank| *rank < unit.origins[0]);
         origins.insert(place, unit.origins[0]);
-        Unit { origins, receivers: unit.origins }
+        Unit::new(origins, unit.origins)
     });
     let sums: Vec<Unit> = sums.collect();
     let backwards = schedule.reverse(topology, &reversed, true);

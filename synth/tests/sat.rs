@@ -37,8 +37,8 @@ fn point(numbers: [u32; 3]) -> SchedulePoint {
 }
 
 /// The frontier, whose schedules are checked.
-fn search(topology: &Topology, kind: CollectiveKind, request: &FrontierRequest) -> Frontier {
-    let frontier = find_frontier(topology, kind, request).unwrap();
+fn search(topology: &Topology, kind: CollectiveKind, request: &FrontierRequest<'_>) -> Frontier {
+    let frontier = find_frontier(topology, &kind.into(), request).unwrap();
     let units = list_units(&Collective::Known(kind), topology.count_ranks());
     for own in &frontier.points {
         check_schedule(topology, &units, &own.schedule).unwrap();
@@ -266,10 +266,10 @@ fn bad_input_is_an_error() {
     let solve = |units: &[Unit], point: SchedulePoint| {
         solve_point(&ring, units, point, &symmetry, budget).unwrap_err()
     };
-    let good = Unit { origins: vec![ROOT], receivers: vec![Vertex(2)] };
+    let good = Unit::new(vec![ROOT], vec![Vertex(2)]);
     let units = |origins: &[u32], receivers: &[u32]| {
         let list = |ranks: &[u32]| ranks.iter().copied().map(Vertex).collect();
-        [good.clone(), Unit { origins: list(origins), receivers: list(receivers) }]
+        [good.clone(), Unit::new(list(origins), list(receivers))]
     };
     let valid = point([2, 2, 1]);
     for origins in [&[][..], &[0, 1]] {
@@ -290,7 +290,7 @@ fn bad_input_is_an_error() {
     assert_eq!(outcome, Err(SearchError::RankOutOfRange { rank }));
     let request = FrontierRequest::default();
     let bound = BoundError::RootOutOfRange { root: rank };
-    let error = find_frontier(&ring, outside, &request).unwrap_err();
+    let error = find_frontier(&ring, &outside.into(), &request).unwrap_err();
     assert_eq!(error, SearchError::Bound(bound));
 }
 
@@ -299,7 +299,7 @@ fn bad_input_is_an_error() {
 fn an_allreduce_is_composed_of_its_halves() {
     let found = find_frontier(
         &build_dgx1().unwrap(),
-        CollectiveKind::AllReduce,
+        &CollectiveKind::AllReduce.into(),
         &FrontierRequest::default(),
     );
     let found = found.unwrap();
@@ -336,7 +336,7 @@ fn sizes_at_the_limits_are_answered() {
     };
     assert_eq!(schedule.measure().rounds, u64::MAX);
     // Nothing has to move.
-    let units = [Unit { origins: vec![ROOT], receivers: Vec::new() }];
+    let units = [Unit::new(vec![ROOT], Vec::new())];
     let none = SchedulePoint { steps: 0, rounds: 0, chunks: 3 };
     let outcome = solve_point(&ring, &units, none, &symmetry, SolverBudget::default()).unwrap();
     let PointOutcome::Found(schedule) = outcome else { panic!("{outcome:?}") };

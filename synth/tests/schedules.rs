@@ -144,14 +144,14 @@ fn sizes_that_make_no_sense_are_flaws() {
 #[test]
 fn units_without_origins_or_of_other_ranks_are_flaws() {
     let ring = build_ring(4).unwrap();
-    let good = Unit { origins: vec![Vertex(0)], receivers: vec![Vertex(1)] };
+    let good = Unit::new(vec![Vertex(0)], vec![Vertex(1)]);
     let ends: [[Vec<Vertex>; 2]; 3] = [
         [Vec::new(), vec![Vertex(1)]],
         [vec![Vertex(4)], vec![Vertex(1)]],
         [vec![Vertex(0)], vec![Vertex(9)]],
     ];
     for [origins, receivers] in ends {
-        let units = [good.clone(), Unit { origins, receivers }];
+        let units = [good.clone(), Unit::new(origins, receivers)];
         let schedule = write(&[1], &[[0, 0, 1, 0]], Copy);
         let flaw = check_schedule(&ring, &units, &schedule);
         assert_eq!(flaw, Err(ScheduleFlaw::BadUnit { unit: 1 }));
@@ -196,7 +196,7 @@ fn paths_that_do_not_join_ranks_are_flaws() {
     through_rank.to = Vertex(2);
     through_rank.path.push(find_edge(&ring, 1, 2));
     let schedule = StepSchedule { chunks: 1, rounds: vec![1], moves: vec![through_rank] };
-    let units = [Unit { origins: vec![Vertex(0)], receivers: vec![Vertex(2)] }];
+    let units = [Unit::new(vec![Vertex(0)], vec![Vertex(2)])];
     assert_eq!(check_schedule(&ring, &units, &schedule), expected);
 }
 
@@ -273,7 +273,7 @@ fn copies_come_alone() {
     let broadcast = CollectiveKind::Broadcast(Vertex(0));
     assert_eq!(check(broadcast, &twice), Err(ScheduleFlaw::CopiedTwice { index: 3 }));
     // A copy and a summand in one step: which comes first would matter, in whatever order they are listed.
-    let units = [Unit { origins: vec![Vertex(1), Vertex(3)], receivers: vec![Vertex(2)] }];
+    let units = [Unit::new(vec![Vertex(1), Vertex(3)], vec![Vertex(2)])];
     let ring = build_ring(4).unwrap();
     for actions in [[Copy, Reduce], [Reduce, Copy]] {
         let moves = [[0, 1, 2, 0], [0, 3, 2, 0]];

@@ -355,7 +355,9 @@ fn searches_end_at_their_budgets() {
     let cut = bound_allgather(&dgx1).unwrap();
     let budget = PackBudget::default();
     let needed = pack(&dgx1).flow_tests;
-    let pack = |budget| pack_allgather_trees(&dgx1, &cut, PackRequest { budget });
+    let pack = |budget| {
+        pack_allgather_trees(&dgx1, &cut, PackRequest { budget, ..PackRequest::default() })
+    };
     for flow_tests in [0, 1, needed - 1] {
         let found = pack(PackBudget { flow_tests, ..budget });
         assert_eq!(found, Err(TreeError::OutOfBudget(PackLimit::FlowTests)));
@@ -368,7 +370,8 @@ fn searches_end_at_their_budgets() {
     // Layered trees of depth 5 would be improved, if there were more tests; so they are kept.
     let dgx2 = build_two_dgx2();
     let cut = bound_allgather(&dgx2).unwrap();
-    let few = PackRequest { budget: PackBudget { flow_tests: 500, ..budget } };
+    let few =
+        PackRequest { budget: PackBudget { flow_tests: 500, ..budget }, ..PackRequest::default() };
     let kept = pack_allgather_trees(&dgx2, &cut, few).unwrap();
     assert_eq!(kept.method, PackingMethod::Layered);
     assert!(kept.flow_tests <= 500);

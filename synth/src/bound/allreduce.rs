@@ -28,7 +28,7 @@
 mod measure;
 mod prices;
 
-use super::budget::{Completeness, ProgramBudget, TOLERATED_LACK, WHOLE_FLOW};
+use super::budget::{Completeness, ProgramBudget, ProgramLimits, TOLERATED_LACK, WHOLE_FLOW};
 use super::cutting::{CutFinder, CutProgram, PricedRow, ViolatedCut};
 use super::flows::LengthScale;
 use super::paths::{EdgeIndex, EdgeLists};
@@ -41,6 +41,7 @@ use crate::collective::{CollectiveKind, Demand, DemandList};
 use crate::dense::DenseMap;
 use crate::flow::{FlowArc, FlowNetwork, FlowNode};
 use crate::graph::{Topology, Vertex};
+use crate::observer::SearchObserver;
 use crate::rational::Rational;
 use crate::simplex::{LinearTerm, Unknown};
 use measure::measure_value;
@@ -90,17 +91,17 @@ pub fn bound_allreduce(topology: &Topology) -> Result<AllReduceBound, BoundError
 ///
 /// # Errors
 /// Those of [`bound_allreduce`].
-pub fn bound_allreduce_under(
+pub fn bound_allreduce_under<'a>(
     topology: &Topology,
     symmetry: &Symmetry,
-    budget: &ProgramBudget,
+    limits: impl Into<ProgramLimits<'a>>,
 ) -> Result<AllReduceBound, BoundError> {
     check_rank_count(topology)?;
     // Finds pairs that no path joins.
     bound_steps_under(topology, symmetry, CollectiveKind::AllReduce)?;
     let demands = CollectiveKind::AllReduce.list_demands(topology.count_ranks());
     let rooted = RootedDemands { demands: demands.as_slice(), roots: Vec::new() };
-    bound_roots(topology, symmetry, &rooted, budget)
+    bound_roots(topology, symmetry, &rooted, limits.into())
 }
 
 /// The bound of any demands that have no contributions in common. Of sums that the same ranks contribute to and get, it
@@ -109,15 +110,15 @@ pub fn bound_allreduce_under(
 /// # Errors
 /// [`BoundError::NoRoot`] if no rank can be the root of a demand, [`BoundError::TooLarge`],
 /// [`BoundError::Arithmetic`], and those of [`bound_demand_steps`].
-pub fn bound_rooted_demands(
+pub fn bound_rooted_demands<'a>(
     topology: &Topology,
     demands: &DemandList,
-    budget: &ProgramBudget,
+    limits: impl Into<ProgramLimits<'a>>,
 ) -> Result<AllReduceBound, BoundError> {
     bound_demand_steps(topology, demands)?;
     let roots = find_roots(topology, demands).ok_or(BoundError::NoRoot)?;
     let rooted = RootedDemands { demands: demands.as_slice(), roots };
-    bound_roots(topology, &Symmetry::trivial(topology), &rooted, budget)
+    bound_roots(topology, &Symmetry::trivial(topology), &rooted, limits.into())
 }
 
 /// For each demand the first rank that all origins reach and that reaches all receivers.
@@ -145,16 +146,16 @@ fn bound_roots(
     topology: &Topology,
     symmetry: &Symmetry,
     rooted: &RootedDemands<'_>,
-    budget: &ProgramBudget,
+    limits: ProgramLimits<'_>,
 ) -> Result<AllReduceBound, BoundError> {
     let demands = rooted.demands;
     let variables = (topology.ranks().len() + topology.edges().len()).saturating_mul(demands.len());
-    if variables > budget.allreduce_variables {
+    if variables > limits.budget.allreduce_variables {
         return Err(BoundError::TooLarge);
     }
     let mut search = RootSearch::new(topology, symmetry, demands);
     let mut program = search.build_program(&rooted.roots);
-    let completeness = program.optimize(&mut search, budget);
+    let completeness = program.optimize(&mut search, limits);
     let mut parts = search.spread_prices(&program.round_prices());
     let forward = EdgeLists::new(topology);
     parts.iter_mut().for_each(|part| part.sums.shorten_edges(&forward));
@@ -328,14 +329,25 @@ impl CutFinder<RowMeaning> for RootSearch<'_> {
     fn find_violated_cuts(
         &mut self,
         values: &DenseMap<Unknown, f64>,
+        observer: &dyn SearchObserver,
     ) -> Vec<ViolatedCut<RowMeaning>> {
         let mut cuts = Vec::new();
         for (index, demand) in self.demands.iter().enumerate() {
-            cuts.extend(self.find_cuts_of_half(values, index, Half::Copies, &demand.receivers));
-            cuts.extend(self.find_cuts_of_half(values, index, Half::Sums, &demand.origins));
+            let [copies, sums] = [(Half::Copies, &demand.receivers), (Half::Sums, &demand.origins)]
+                .map(|(half, ranks)| WantedCuts { demand: index, half, ranks });
+            cuts.extend(self.find_cuts_of_half(values, copies, observer));
+            cuts.extend(self.find_cuts_of_half(values, sums, observer));
         }
         cuts
     }
+}
+
+/// The cuts between the roots of a demand and some ranks.
+#[derive(Clone, Copy)]
+struct WantedCuts<'a> {
+    demand: usize,
+    half: Half,
+    ranks: &'a [Vertex],
 }
 
 impl RootSearch<'_> {
@@ -343,10 +355,10 @@ impl RootSearch<'_> {
     fn find_cuts_of_half(
         &mut self,
         values: &DenseMap<Unknown, f64>,
-        demand: usize,
-        half: Half,
-        ranks: &[Vertex],
+        wanted: WantedCuts<'_>,
+        observer: &dyn SearchObserver,
     ) -> Vec<ViolatedCut<RowMeaning>> {
+        let WantedCuts { demand, half, ranks } = wanted;
         // One more, so that of several minimum cuts one of few edges is found.
         let capacity =
             |unknown: Unknown| (values[unknown].clamp(0.0, 1.0) * WHOLE_FLOW as f64) as u64 + 1;
@@ -365,6 +377,9 @@ impl RootSearch<'_> {
         }
         let mut found = Vec::new();
         for rank in ranks.iter().filter(|rank| self.symmetry.vertices.is_first(**rank)) {
+            if observer.is_stopped() {
+                break;
+            }
             found.extend(half_network.find_cuts(self.source, *rank).map(|side| (*rank, side)));
         }
         let cuts = found.iter().map(|(rank, side)| {

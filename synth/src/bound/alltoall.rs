@@ -14,7 +14,7 @@
 //! Edges that a symmetry maps to each other have one length, and ranks one share: on a symmetric machine of a thousand
 //! ranks a few variables are left.
 
-use super::budget::{BoundBudget, Completeness, PRECISION, ProgramBudget};
+use super::budget::{BoundBudget, Completeness, PRECISION, ProgramBudget, ProgramLimits};
 use super::paths::{EdgeIndex, EdgeLists, UNREACHED};
 use super::quotient::spread_potentials;
 use super::rounding::{find_time, rate_fractions, round_finely, round_ratios};
@@ -22,6 +22,7 @@ use super::{BoundError, all_vertices, check_rank_count};
 use crate::automorphism::{Symmetry, find_symmetry};
 use crate::dense::DenseMap;
 use crate::graph::{Topology, Vertex};
+use crate::observer::SearchObserver;
 use crate::rational::Rational;
 use crate::simplex::{LinearOutcome, LinearProgram, LinearTerm, RowId, Unknown};
 
@@ -74,17 +75,17 @@ pub fn bound_alltoall(topology: &Topology) -> Result<LengthBound, BoundError> {
 ///
 /// # Errors
 /// Those of [`bound_alltoall`].
-pub fn bound_alltoall_under(
+pub fn bound_alltoall_under<'a>(
     topology: &Topology,
     symmetry: &Symmetry,
-    budget: &ProgramBudget,
+    limits: impl Into<ProgramLimits<'a>>,
 ) -> Result<LengthBound, BoundError> {
     check_rank_count(topology)?;
     let lists = EdgeLists::new(topology);
     let mut best: Option<LengthBound> = None;
     let quotient = Quotient { topology, symmetry };
     let FoundLengths { lengths: found, bound: found_bound, completeness } =
-        find_lengths(quotient, &lists, budget);
+        find_lengths(quotient, &lists, limits.into());
     // Simple ratios can be wrong where they are near, and fine ones are never exact: the larger bound counts.
     for lengths in [round_ratios(found.as_slice()), round_finely(found.as_slice())] {
         let bound = measure_lengths(quotient, &lists, &lengths.into())?;
@@ -140,17 +141,21 @@ struct FoundLengths {
 }
 
 /// The lengths that were found, by rows and pivots as far as the budgets go.
-fn find_lengths(quotient: Quotient<'_>, lists: &EdgeLists, budget: &ProgramBudget) -> FoundLengths {
+fn find_lengths(
+    quotient: Quotient<'_>,
+    lists: &EdgeLists,
+    limits: ProgramLimits<'_>,
+) -> FoundLengths {
     let mut search = LengthSearch::new(quotient, lists);
     let attained = search.try_fullest_edges();
     let origins = quotient.list_origins().count();
     let edges = quotient.symmetry.edges.list_firsts().len();
-    let is_small = origins * (origins + edges) <= budget.first_rows;
+    let is_small = origins * (origins + edges) <= limits.budget.first_rows;
     // A routing that needs no more time than the bound shows that no lengths are better.
     let completeness = if search.best_bound >= attained * (1.0 - PRECISION) {
         Completeness::Optimal
     } else if is_small {
-        search.run(budget)
+        search.run(limits)
     } else {
         Completeness::Stopped(BoundBudget::FirstRows)
     };
@@ -279,17 +284,18 @@ impl<'a> LengthSearch<'a> {
     }
 
     /// Adds routings and improves the lengths in turn, as far as the budgets go.
-    fn run(&mut self, budget: &ProgramBudget) -> Completeness {
+    fn run(&mut self, limits: ProgramLimits<'_>) -> Completeness {
         let best = self.best.clone();
-        self.add_routings(&best, true);
-        for _ in 0..budget.rounds {
+        self.add_routings(&best, true, limits.observer);
+        for _ in 0..limits.budget.rounds {
             // The routings so far show that no lengths give more than the inverse of the objective.
             let is_optimal =
                 |search: &Self| search.best_bound * search.program.objective() >= 1.0 - PRECISION;
-            match self.improve_lengths(budget) {
+            match self.improve_lengths(limits) {
                 LinearOutcome::Optimal if is_optimal(self) => return Completeness::Optimal,
                 LinearOutcome::Optimal => {}
                 LinearOutcome::OutOfWork => return Completeness::Stopped(BoundBudget::PivotWork),
+                LinearOutcome::Stopped => return Completeness::Stopped(BoundBudget::Observer),
                 // Long lengths satisfy every row: only errors of rounding say otherwise.
                 LinearOutcome::Infeasible => return Completeness::Imprecise,
             }
@@ -300,10 +306,10 @@ impl<'a> LengthSearch<'a> {
             let halves = self.lengths.as_slice().iter().zip(self.best.as_slice());
             let between = halves.map(|(length, best)| (length / objective + best) / 2.0);
             let between: DenseMap<EdgeIndex, f64> = between.collect::<Vec<f64>>().into();
-            if self.add_routings(&between, false) == 0 {
+            if self.add_routings(&between, false, limits.observer) == 0 {
                 let lengths = self.lengths.clone();
-                if self.add_routings(&lengths, false) == 0 {
-                    return Completeness::Optimal;
+                if self.add_routings(&lengths, false, limits.observer) == 0 {
+                    return limits.complete();
                 }
             }
         }
@@ -311,13 +317,22 @@ impl<'a> LengthSearch<'a> {
     }
 
     /// Adds the routing of each rank that is shortest under given lengths, if it uses less than the rank's share under
-    /// those of the program, or if all are wanted. Returns how many were added.
-    fn add_routings(&mut self, lengths: &DenseMap<EdgeIndex, f64>, adds_all: bool) -> usize {
+    /// those of the program, or if all are wanted. Returns how many were added. If the observer stops the search, some are
+    /// missing.
+    fn add_routings(
+        &mut self,
+        lengths: &DenseMap<EdgeIndex, f64>,
+        adds_all: bool,
+        observer: &dyn SearchObserver,
+    ) -> usize {
         let scaled = scale_lengths(lengths);
         let mut used = 0.0;
         let mut added = 0;
         let quotient = self.quotient;
         for from in quotient.list_origins() {
+            if observer.is_stopped() {
+                return added;
+            }
             let loads = self.route_chunks(from, &scaled);
             used += quotient.count_origins(from) as f64 * dot(&loads, lengths);
             let share = quotient.find_share(from);
@@ -338,9 +353,9 @@ impl<'a> LengthSearch<'a> {
     }
 
     /// Solves the program with the rows so far.
-    fn improve_lengths(&mut self, budget: &ProgramBudget) -> LinearOutcome {
+    fn improve_lengths(&mut self, limits: ProgramLimits<'_>) -> LinearOutcome {
         let before = self.program.objective();
-        let outcome = self.program.optimize(budget.pivot_work);
+        let outcome = self.program.optimize(limits.budget.pivot_work, limits.observer);
         if outcome != LinearOutcome::Optimal {
             return outcome;
         }

@@ -2,6 +2,7 @@
 //! one that ends at a budget may be below the optimum, and says so. All are counters, so that the same input gives the
 //! same bound on every machine.
 
+use crate::observer::{NoObserver, SearchObserver};
 use crate::rational::Rational;
 use std::fmt;
 
@@ -28,12 +29,15 @@ pub enum BoundBudget {
     FirstRows,
     /// [`ProgramBudget::layered_variables`] or [`ProgramBudget::layered_lengths`]: there was no program.
     LayeredVariables,
+    /// None: the observer stopped the search.
+    Observer,
 }
 
 impl fmt::Display for Completeness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Completeness::Optimal => write!(f, "optimal"),
+            Completeness::Stopped(BoundBudget::Observer) => write!(f, "stopped"),
             Completeness::Stopped(budget) => write!(f, "stopped at the budget of {budget}"),
             Completeness::Imprecise => write!(f, "below the optimum, by rounding"),
         }
@@ -47,6 +51,7 @@ impl fmt::Display for BoundBudget {
             BoundBudget::PivotWork => "pivot work",
             BoundBudget::FirstRows => "first rows",
             BoundBudget::LayeredVariables => "variables",
+            BoundBudget::Observer => "the observer",
         })
     }
 }
@@ -83,6 +88,33 @@ impl Default for ProgramBudget {
             layered_lengths: 1 << 21,
             layered_variables: 1 << 14,
             allreduce_variables: 1 << 11,
+        }
+    }
+}
+
+/// What ends a linear program: its budget, or an observer.
+#[derive(Clone, Copy, Debug)]
+pub struct ProgramLimits<'a> {
+    /// How much it may do.
+    pub budget: &'a ProgramBudget,
+    /// Who can stop it.
+    pub observer: &'a dyn SearchObserver,
+}
+
+/// A budget that nobody watches.
+impl<'a> From<&'a ProgramBudget> for ProgramLimits<'a> {
+    fn from(budget: &'a ProgramBudget) -> Self {
+        ProgramLimits { budget, observer: &NoObserver }
+    }
+}
+
+impl ProgramLimits<'_> {
+    /// What holds of a bound that is exact unless the observer stopped its search.
+    pub(super) fn complete(&self) -> Completeness {
+        if self.observer.is_stopped() {
+            Completeness::Stopped(BoundBudget::Observer)
+        } else {
+            Completeness::Optimal
         }
     }
 }

@@ -12,22 +12,39 @@ use super::alltoall::LengthBound;
 use super::flows::FlowBound;
 use super::steps::{StepBound, bound_demand_steps, bound_steps_under};
 use super::tree_count::compute_tree_count;
-use super::{AllReduceBound, BoundError, Completeness, CutBound, ProgramBudget};
+use super::{AllReduceBound, BoundError, Completeness, CutBound, ProgramBudget, ProgramLimits};
 use crate::automorphism::{Symmetry, find_symmetry};
 use crate::collective::{Collective, CollectiveKind, RecognizedCollective};
 use crate::graph::Topology;
+use crate::observer::{NoObserver, SearchObserver};
 use crate::rational::Rational;
 use crate::sketch::{Sketch, SketchGap, SketchedTopology};
 use sweep::StepSweep;
 
 /// What is asked for besides a collective and a machine.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct BoundRequest {
+#[derive(Clone, Copy, Debug)]
+pub struct BoundRequest<'a> {
+    /// From how many steps on there are bounds for each number of them; the least number if it is `None` or less.
+    pub min_steps: Option<u32>,
     /// Up to how many steps there are bounds for each number of them; [`FURTHER_STEPS`] more than the least
     /// number if it is `None`.
     pub max_steps: Option<u32>,
     /// How much the linear programs may do.
     pub budget: ProgramBudget,
+    /// Who can stop the search. The bounds hold then, too, but may be below those that are found otherwise: their
+    /// completeness says so.
+    pub observer: &'a dyn SearchObserver,
+}
+
+impl Default for BoundRequest<'_> {
+    fn default() -> Self {
+        BoundRequest {
+            min_steps: None,
+            max_steps: None,
+            budget: ProgramBudget::default(),
+            observer: &NoObserver,
+        }
+    }
 }
 
 /// The bounds of a collective.
@@ -44,13 +61,14 @@ pub struct CollectiveBounds {
     pub steps: StepBound,
     /// The least time, with any number of steps.
     pub bandwidth: BandwidthBound,
-    /// The least time for each number of steps, from the least on. None of them is below that of a larger number.
+    /// The least time for each number of steps, from the least on, or from what was asked for. None of them is below that of a larger number.
     pub by_steps: Vec<BoundInSteps>,
     /// Why there are no bounds for more steps.
     pub sweep_end: SweepEnd,
-    /// For an AllGather and a ReduceScatter without a limit on hops: how many trees per root reach the least time.
+    /// For an AllGather and a ReduceScatter without a limit on hops: how many trees per root reach the least time; `None`
+    /// if the search was stopped.
     pub tree_count: Option<u64>,
-    /// For an AllReduce: what its halves need one after the other.
+    /// For an AllReduce: what its halves need one after the other; `None` if the search was stopped.
     pub allreduce: Option<AllReduceComparison>,
     /// Which constraints of the sketch are not in the bounds.
     pub gaps: Vec<SketchGap>,
@@ -115,7 +133,7 @@ pub fn bound_collective(
     topology: &Topology,
     collective: &Collective,
     sketch: &Sketch,
-    request: &BoundRequest,
+    request: &BoundRequest<'_>,
 ) -> Result<CollectiveBounds, BoundError> {
     let FactoredCollective { collective, factor } = factor_collective(topology, collective);
     let SketchedTopology { topology, gaps } = sketch.apply(topology)?;
@@ -124,7 +142,9 @@ pub fn bound_collective(
         Collective::Known(kind) if kind.root().is_none() => find_symmetry(&topology),
         Collective::Known(_) | Collective::Demands(_) => Symmetry::trivial(&topology),
     };
-    let machine = Machine { topology: &topology, symmetry: &symmetry, budget: &request.budget };
+    let BoundRequest { min_steps, max_steps, budget, observer } = request;
+    let limits = ProgramLimits { budget, observer: *observer };
+    let machine = Machine { topology: &topology, symmetry: &symmetry, limits };
     let steps = match &collective {
         Collective::Known(kind) => bound_steps_under(&topology, &symmetry, *kind)?,
         Collective::Demands(demands) => bound_demand_steps(&topology, demands)?,
@@ -137,8 +157,9 @@ pub fn bound_collective(
         }
         gaps.extend(bandwidth::include_hops(machine, &collective, hops, &mut bandwidth)?);
     }
-    let max_steps = request.max_steps.unwrap_or(steps.steps + FURTHER_STEPS);
-    let sweep = sweep::bound_each_step(machine, &collective, &bandwidth, steps.steps..=max_steps)?;
+    let min_steps = min_steps.map_or(steps.steps, |least| least.max(steps.steps));
+    let max_steps = max_steps.unwrap_or(min_steps.saturating_add(FURTHER_STEPS));
+    let sweep = sweep::bound_each_step(machine, &collective, &bandwidth, min_steps..=max_steps)?;
     if let (SweepEnd::ReachedBandwidth, Some(last)) = (sweep.end, sweep.bounds.last()) {
         bandwidth.attainment = Attainment::InSteps(last.steps);
     }
@@ -147,14 +168,16 @@ pub fn bound_collective(
         gaps.push(SketchGap::HopsWithinSteps);
     }
     let allreduce = match collective {
-        Collective::Known(CollectiveKind::AllReduce) => Some(allreduce::compare_halves(machine)?),
+        Collective::Known(CollectiveKind::AllReduce) => allreduce::compare_halves(machine)?,
         Collective::Known(_) | Collective::Demands(_) => None,
     };
     let tree_count = match (&collective, &bandwidth.witness) {
         (
             Collective::Known(CollectiveKind::AllGather | CollectiveKind::ReduceScatter),
             BandwidthWitness::Cut(cut),
-        ) => Some(compute_tree_count(&topology, cut)?),
+        ) if bandwidth.completeness == Completeness::Optimal => {
+            Some(compute_tree_count(&topology, cut)?)
+        }
         _ => None,
     };
     let StepSweep { bounds: by_steps, end: sweep_end } = sweep;
@@ -177,7 +200,7 @@ pub fn bound_collective(
 struct Machine<'a> {
     topology: &'a Topology,
     symmetry: &'a Symmetry,
-    budget: &'a ProgramBudget,
+    limits: ProgramLimits<'a>,
 }
 
 /// A collective, and how many times it is asked for.

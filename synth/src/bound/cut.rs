@@ -17,6 +17,7 @@ use crate::automorphism::{Symmetry, find_symmetry};
 use crate::dense::DenseMap;
 use crate::flow::{FlowNetwork, FlowNode};
 use crate::graph::{Topology, Vertex};
+use crate::observer::{NoObserver, SearchObserver};
 
 /// The bound of an AllGather. The side of its cut has the ranks whose chunks must leave it.
 ///
@@ -34,11 +35,21 @@ pub fn bound_allgather_under(
     topology: &Topology,
     symmetry: &Symmetry,
 ) -> Result<CutBound, BoundError> {
+    bound_allgather_until(topology, symmetry, &NoObserver)
+}
+
+/// The same, or the worst cut that is found before the observer stops the search: a bound, but not the largest one.
+pub(crate) fn bound_allgather_until(
+    topology: &Topology,
+    symmetry: &Symmetry,
+    observer: &dyn SearchObserver,
+) -> Result<CutBound, BoundError> {
     check_rank_count(topology)?;
     let mut best = find_worst_receiver(topology)?;
     loop {
         let ratio = best.ratio.reduce();
-        let Some(worse) = find_violated_cut(topology, symmetry, ratio)? else { break };
+        let found = find_violated_cut(topology, symmetry, ratio, observer)?;
+        let Some(worse) = found else { break };
         best = worse;
     }
     let value = best.ratio.compute_value(topology)?;
@@ -92,12 +103,13 @@ fn find_worst_receiver(topology: &Topology) -> Result<GatherCut, BoundError> {
     GatherCut::new(topology, side, worst)
 }
 
-/// A cut whose ratio is above a given one, if there is any: a rank does not get `weight` units from each rank where
+/// A cut whose ratio is above a given one, if there is any and the observer does not stop the search: a rank does not get `weight` units from each rank where
 /// edges carry `amount` times their weight.
 fn find_violated_cut(
     topology: &Topology,
     symmetry: &Symmetry,
     ratio: CutRatio,
+    observer: &dyn SearchObserver,
 ) -> Result<Option<GatherCut>, BoundError> {
     let vertices = topology.count_vertices();
     let mut network = FlowNetwork::new(vertices + 1);
@@ -115,6 +127,9 @@ fn find_violated_cut(
     // search.
     let mut previous = source;
     for rank in topology.ranks().filter(|rank| symmetry.vertices.is_first(*rank)) {
+        if observer.is_stopped() {
+            break;
+        }
         let sink = FlowNode(rank.0);
         if network.maximize_flow(previous, sink, demand) < demand {
             // Whether the source is among them does not matter: all of its arcs are full, or it is where we began.

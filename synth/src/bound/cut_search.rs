@@ -13,6 +13,7 @@ use super::{BoundError, CutBound, CutRatio, all_vertices, sum_leaving};
 use crate::collective::{Demand, DemandList};
 use crate::dense::DenseMap;
 use crate::graph::{Topology, Vertex};
+use crate::observer::{NoObserver, SearchObserver};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often an edge or a rank of a demand is looked at, which takes about a second. It ends the search for better cuts;
@@ -66,12 +67,25 @@ fn count_independent(sums: impl Iterator<Item = BTreeSet<Vertex>>) -> u64 {
 /// [`BoundError::Unreachable`] if nothing can leave a set that something must, [`BoundError::SingleRank`] if nothing
 /// has to move, and [`BoundError::Arithmetic`].
 pub fn search_cut(topology: &Topology, demands: &DemandList) -> Result<CutBound, BoundError> {
+    search_cut_until(topology, demands, &NoObserver)
+}
+
+/// The same, or the best cut that is found before the observer stops the search.
+pub(crate) fn search_cut_until(
+    topology: &Topology,
+    demands: &DemandList,
+    observer: &dyn SearchObserver,
+) -> Result<CutBound, BoundError> {
     let ends =
         demands.as_slice().iter().map(|demand| demand.origins.len() + demand.receivers.len());
     let cost = ends.sum::<usize>() + topology.edges().len() + 1;
-    let mut search = CutClimb { topology, demands, best: None, evaluations: MAX_CUT_WORK / cost };
+    let evaluations = MAX_CUT_WORK / cost;
+    let mut search = CutClimb { topology, demands, observer, best: None, evaluations };
     for rank in topology.ranks() {
         for is_inside in [true, false] {
+            if search.best.is_some() && observer.is_stopped() {
+                break;
+            }
             let mut side = DenseMap::filled(topology.count_vertices(), !is_inside);
             side[rank] = is_inside;
             search.improve_side(side)?;
@@ -96,6 +110,7 @@ struct FoundCut {
 struct CutClimb<'a> {
     topology: &'a Topology,
     demands: &'a DemandList,
+    observer: &'a dyn SearchObserver,
     best: Option<FoundCut>,
     /// How many more cuts may be looked at.
     evaluations: usize,
@@ -109,6 +124,9 @@ impl CutClimb<'_> {
         while has_changed {
             has_changed = false;
             for vertex in all_vertices(self.topology) {
+                if self.observer.is_stopped() {
+                    break;
+                }
                 let mut side = here.side.clone();
                 side[vertex] = !side[vertex];
                 if let Some(next) = self.measure_side(side)?

@@ -2,9 +2,10 @@
 //! violates are found by maximum flows and added, one round after another (Kelley, "The cutting-plane method for
 //! solving convex programs", 1960).
 
-use super::budget::{BoundBudget, Completeness, PRECISION, ProgramBudget};
+use super::budget::{BoundBudget, Completeness, PRECISION, ProgramLimits};
 use super::rounding::round_ratios;
 use crate::dense::DenseMap;
+use crate::observer::SearchObserver;
 use crate::simplex::{LinearOutcome, LinearProgram, LinearTerm, RowId, Unknown};
 use std::collections::BTreeMap;
 
@@ -17,8 +18,13 @@ pub(super) struct ViolatedCut<M> {
 
 /// What finds the cuts that a solution violates.
 pub(super) trait CutFinder<M> {
-    /// Rows that given values of the variables violate; none if they satisfy all.
-    fn find_violated_cuts(&mut self, values: &DenseMap<Unknown, f64>) -> Vec<ViolatedCut<M>>;
+    /// Rows that given values of the variables violate; none if they satisfy all. If the observer stops the search, some
+    /// may be missing.
+    fn find_violated_cuts(
+        &mut self,
+        values: &DenseMap<Unknown, f64>,
+        observer: &dyn SearchObserver,
+    ) -> Vec<ViolatedCut<M>>;
 }
 
 /// A row with its price in the dual solution, as an integer in the ratios of the prices.
@@ -64,23 +70,26 @@ impl<M> CutProgram<M> {
     pub(super) fn optimize(
         &mut self,
         finder: &mut impl CutFinder<M>,
-        budget: &ProgramBudget,
+        limits: ProgramLimits<'_>,
     ) -> Completeness {
+        let ProgramLimits { budget, observer } = limits;
         for _ in 0..budget.rounds {
             let outer = self.collect_values();
             let between = outer.as_slice().iter().zip(self.inner.as_slice());
             let between = between.map(|(outer, inner)| (outer + inner) / 2.0);
             let between: DenseMap<Unknown, f64> = between.collect::<Vec<f64>>().into();
-            if self.add_violated_cuts(finder, &between) == 0 {
+            if self.add_violated_cuts(finder, &between, observer) == 0 {
+                // Which may not satisfy every row, if the search for those was stopped.
                 self.inner = between;
-                if self.add_violated_cuts(finder, &outer) == 0 {
-                    return Completeness::Optimal;
+                if self.add_violated_cuts(finder, &outer, observer) == 0 {
+                    return limits.complete();
                 }
             }
             let before = self.program.objective();
-            match self.program.optimize(budget.pivot_work) {
+            match self.program.optimize(budget.pivot_work, observer) {
                 LinearOutcome::Optimal => {}
                 LinearOutcome::OutOfWork => return Completeness::Stopped(BoundBudget::PivotWork),
+                LinearOutcome::Stopped => return Completeness::Stopped(BoundBudget::Observer),
                 // There is a solution that satisfies every row: only errors of rounding say otherwise.
                 LinearOutcome::Infeasible => return Completeness::Imprecise,
             }
@@ -102,8 +111,9 @@ impl<M> CutProgram<M> {
         &mut self,
         finder: &mut impl CutFinder<M>,
         values: &DenseMap<Unknown, f64>,
+        observer: &dyn SearchObserver,
     ) -> usize {
-        let found = finder.find_violated_cuts(values);
+        let found = finder.find_violated_cuts(values, observer);
         let count = found.len();
         for cut in found {
             let row = self.program.add_row(&cut.terms, cut.bound);

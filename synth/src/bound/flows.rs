@@ -34,7 +34,7 @@ mod measure;
 mod network;
 mod search;
 
-use super::budget::ProgramBudget;
+use super::budget::ProgramLimits;
 use super::steps::bound_demand_steps;
 use super::{BoundError, Completeness};
 use crate::collective::{DemandList, SummandGroup};
@@ -109,18 +109,19 @@ pub struct PairLength {
 /// # Errors
 /// [`BoundError::TooFewSteps`] if they take more steps or hops than the layering has, [`BoundError::TooLarge`],
 /// [`BoundError::Arithmetic`], and those of [`bound_demand_steps`].
-pub fn bound_flows(
+pub fn bound_flows<'a>(
     topology: &Topology,
     demands: &DemandList,
     layering: Layering,
-    budget: &ProgramBudget,
+    limits: impl Into<ProgramLimits<'a>>,
 ) -> Result<FlowBound, BoundError> {
+    let limits = limits.into();
     let layers = layering.count_layers();
     let edges = topology.edges().len().saturating_mul(layers as usize);
     // Before the flows are listed, of which there may be very many.
     let joint = demands.as_slice().iter().filter(|demand| find_single(demand).is_none());
     let pairs: usize = joint.map(|demand| demand.origins.len() * demand.receivers.len()).sum();
-    if edges.saturating_mul(pairs) > budget.layered_lengths {
+    if edges.saturating_mul(pairs) > limits.budget.layered_lengths {
         return Err(BoundError::TooLarge);
     }
     let least = bound_demand_steps(topology, demands)?.steps;
@@ -128,13 +129,13 @@ pub fn bound_flows(
         return Err(BoundError::TooFewSteps { least });
     }
     let groups = collect_groups(demands);
-    if edges.saturating_mul(groups.len()) > budget.layered_variables {
+    if edges.saturating_mul(groups.len()) > limits.budget.layered_variables {
         return Err(BoundError::TooLarge);
     }
     let network = LayeredNetwork::new(topology, layering);
     let mut search = FlowSearch::new(topology, network, &groups, layering);
     let mut program = search.build_program();
-    let completeness = program.optimize(&mut search, budget);
+    let completeness = program.optimize(&mut search, limits);
     let prices = search.spread_prices(&program.round_prices());
     let measure::Lengths { shared, pairs: lengths } = prices;
     let value =

@@ -20,7 +20,7 @@
 //! max over t of sum over e of rate(e) * max over o of sum over d of l(o, d, e, t)
 //! ```
 
-use super::budget::{Completeness, ProgramBudget, TOLERATED_LACK, WHOLE_FLOW};
+use super::budget::{Completeness, ProgramBudget, ProgramLimits, TOLERATED_LACK, WHOLE_FLOW};
 use super::cutting::{CutFinder, CutProgram, PricedRow, ViolatedCut};
 use super::paths::EdgeIndex;
 use super::quotient::{
@@ -34,6 +34,7 @@ use crate::collective::CollectiveKind;
 use crate::dense::{DenseKey, DenseMap};
 use crate::flow::{FlowArc, FlowNetwork, FlowNode};
 use crate::graph::{Topology, Vertex};
+use crate::observer::SearchObserver;
 use crate::rational::Rational;
 use crate::simplex::{LinearTerm, Unknown};
 use std::collections::BTreeMap;
@@ -84,12 +85,13 @@ pub fn bound_allgather_in_steps(
 ///
 /// # Errors
 /// Those of [`bound_allgather_in_steps`].
-pub fn bound_allgather_in_steps_under(
+pub fn bound_allgather_in_steps_under<'a>(
     topology: &Topology,
     symmetry: &Symmetry,
     steps: u32,
-    budget: &ProgramBudget,
+    limits: impl Into<ProgramLimits<'a>>,
 ) -> Result<LayeredBound, BoundError> {
+    let limits = limits.into();
     check_rank_count(topology)?;
     let least = bound_steps_under(topology, symmetry, CollectiveKind::AllGather)?.steps;
     if steps < least {
@@ -97,17 +99,17 @@ pub fn bound_allgather_in_steps_under(
     }
     let [ranks, edges] = [topology.ranks().len(), topology.edges().len()];
     let lengths = (ranks * ranks).saturating_mul(edges).saturating_mul(steps as usize);
-    if lengths > budget.layered_lengths {
+    if lengths > limits.budget.layered_lengths {
         return Err(BoundError::TooLarge);
     }
     let origin_edges = merge_edges(topology, symmetry);
     let variables = origin_edges.list_firsts().len();
-    if variables.saturating_mul(steps as usize) > budget.layered_variables {
+    if variables.saturating_mul(steps as usize) > limits.budget.layered_variables {
         return Err(BoundError::TooLarge);
     }
     let mut search = CutSearch::new(topology, symmetry, &origin_edges, steps);
     let mut program = search.build_program();
-    let completeness = program.optimize(&mut search, budget);
+    let completeness = program.optimize(&mut search, limits);
     let lengths = search.spread_prices(&program.round_prices());
     let lengths = shorten_edges(topology, steps, &lengths);
     let value = measure_value(topology, steps, &lengths)?;
@@ -247,7 +249,11 @@ impl<'a> CutSearch<'a> {
 
 impl CutFinder<CutRow> for CutSearch<'_> {
     /// A row for each pair of ranks between which the given amounts let less than a chunk pass.
-    fn find_violated_cuts(&mut self, values: &DenseMap<Unknown, f64>) -> Vec<ViolatedCut<CutRow>> {
+    fn find_violated_cuts(
+        &mut self,
+        values: &DenseMap<Unknown, f64>,
+        observer: &dyn SearchObserver,
+    ) -> Vec<ViolatedCut<CutRow>> {
         let mut found = Vec::new();
         let Symmetry { vertices, .. } = self.symmetry;
         for origin in self.topology.ranks().filter(|rank| vertices.is_first(*rank)) {
@@ -263,6 +269,9 @@ impl CutFinder<CutRow> for CutSearch<'_> {
             for destination in self.topology.ranks().filter(|rank| *rank != origin) {
                 if !self.pairs.is_first(self.numbers.number_pair(origin, destination)) {
                     continue;
+                }
+                if observer.is_stopped() {
+                    break;
                 }
                 self.network.clear_flow();
                 let sink = find_node(self.topology, destination, self.steps);

@@ -1,44 +1,47 @@
 //! The frontier of an AllReduce that is composed: a ReduceScatter, and then an AllGather of what it gives.
 //!
-//! Both halves cut each rank's part of the buffer into as many pieces: if their numbers differ, into a common multiple. The composition is a schedule like others, but not
-//! always the best one: its points are compared with the bounds of an AllReduce.
+//! Both halves cut each rank's part of the buffer into as many pieces: if their numbers differ, into a common multiple.
+//! The composition is a schedule like others, but not always the best one: its points are compared with the bounds of
+//! an AllReduce.
 
-use super::{Frontier, FrontierPoint, FrontierRequest, PointStatus, StepCount, find_frontier};
-use crate::bound::collective::{BoundRequest, bound_collective};
-use crate::collective::{Collective, CollectiveKind};
-use crate::graph::Topology;
+use super::construct::Construction;
+use super::{
+    Frontier, FrontierPoint, FrontierRequest, PointStatus, StepCount, Subject, find_frontier,
+};
+use crate::bound::BoundError;
+use crate::bound::collective::CollectiveBounds;
+use crate::collective::CollectiveKind;
 use crate::rational::Rational;
-use crate::schedule::{StepSchedule, check_schedule, list_units};
-use crate::sketch::Sketch;
+use crate::schedule::{StepSchedule, check_schedule, measure_hops};
 use crate::steps::SearchError;
 
 /// Composes the points of both halves. Their times are those of the whole buffer.
 pub(super) fn compose_allreduce(
-    topology: &Topology,
-    request: &FrontierRequest,
+    subject: &Subject<'_>,
+    bounds: CollectiveBounds,
+    request: &FrontierRequest<'_>,
 ) -> Result<Frontier, SearchError> {
-    let collective = Collective::Known(CollectiveKind::AllReduce);
-    let asked = BoundRequest { max_steps: request.max_steps, budget: request.bounds };
-    let bounds = bound_collective(topology, &collective, &Sketch::default(), &asked)?;
-    let half = FrontierRequest { max_steps: None, ..*request };
+    let topology = subject.topology;
+    let half = FrontierRequest {
+        min_steps: None,
+        max_steps: None,
+        // Each half takes a hop at least.
+        max_hops: request.max_hops.map(|hops| hops.saturating_sub(1)),
+        ..*request
+    };
     let [sums, copies] = [CollectiveKind::ReduceScatter, CollectiveKind::AllGather]
-        .map(|kind| find_frontier(topology, kind, &half));
+        .map(|kind| find_half(subject, kind, &half));
     let [sums, copies] = [sums?, copies?];
-    let ranks = topology.count_ranks();
-    let units = list_units(&collective, ranks);
     let mut candidates: Vec<FrontierPoint> = Vec::new();
-    for first in &sums.points {
-        for second in &copies.points {
-            let Some(schedule) = chain_halves(&first.schedule, &second.schedule, request)? else {
-                continue;
-            };
-            check_schedule(topology, &units, &schedule)?;
-            let size = schedule.measure();
-            if request.max_steps.is_some_and(|most| size.steps > most) {
-                continue;
-            }
-            let shards = Rational::from_integer(u64::from(ranks));
-            let time = size.compute_time(topology)?.checked_div(shards)?;
+    for schedule in chain_all(&sums, &copies, request)? {
+        check_schedule(topology, &subject.units, &schedule)?;
+        let size = schedule.measure();
+        let is_asked = request.max_steps.is_none_or(|most| size.steps <= most)
+            && request.min_steps.is_none_or(|least| size.steps >= least);
+        let hops =
+            request.max_hops.is_none_or(|most| measure_hops(&subject.units, &schedule) <= most);
+        if is_asked && hops {
+            let time = subject.compute_time(size)?;
             candidates.push(FrontierPoint { schedule, time, status: PointStatus::Optimal });
         }
     }
@@ -71,14 +74,59 @@ pub(super) fn compose_allreduce(
         .collect();
     let is_least = points.last().map(|point| point.time) == Some(bounds.bandwidth.value);
     let is_complete = is_least && step_counts.iter().all(StepCount::is_settled);
-    Ok(Frontier { bounds, points, step_counts, is_complete })
+    let is_stopped = !is_complete && request.observer.is_stopped();
+    let units = subject.units.clone();
+    Ok(Frontier { bounds, units, points, step_counts, is_complete, is_stopped })
+}
+
+/// The schedules of one half; none if it takes more hops than are left for it.
+fn find_half(
+    subject: &Subject<'_>,
+    kind: CollectiveKind,
+    request: &FrontierRequest<'_>,
+) -> Result<Vec<StepSchedule>, SearchError> {
+    match find_frontier(subject.topology, &kind.into(), request) {
+        Ok(frontier) => Ok(frontier.points.into_iter().map(|point| point.schedule).collect()),
+        Err(SearchError::Bound(BoundError::TooFewHops { .. })) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Constructed halves, one after the other.
+pub(super) fn compose_constructed(
+    subject: &Subject<'_>,
+    request: &FrontierRequest<'_>,
+) -> Result<Vec<StepSchedule>, SearchError> {
+    let construction = Construction { max_hops: None, ..Construction::new(request) };
+    let [sums, copies] = [CollectiveKind::ReduceScatter, CollectiveKind::AllGather]
+        .map(|kind| construction.construct_known(subject.topology, kind));
+    let mut found = chain_all(&sums?, &copies?, request)?;
+    found.retain(|schedule| {
+        request.max_hops.is_none_or(|most| measure_hops(&subject.units, schedule) <= most)
+    });
+    Ok(found)
+}
+
+/// Each schedule of the first half, and then each of the second one.
+fn chain_all(
+    first: &[StepSchedule],
+    second: &[StepSchedule],
+    request: &FrontierRequest<'_>,
+) -> Result<Vec<StepSchedule>, SearchError> {
+    let mut chained = Vec::new();
+    for one in first {
+        for other in second {
+            chained.extend(chain_halves(one, other, request)?);
+        }
+    }
+    Ok(chained)
 }
 
 /// Both halves, one after the other; none if they would have more pieces than are asked for.
 fn chain_halves(
     first: &StepSchedule,
     second: &StepSchedule,
-    request: &FrontierRequest,
+    request: &FrontierRequest<'_>,
 ) -> Result<Option<StepSchedule>, SearchError> {
     let (mut divisor, mut rest) = (first.chunks, second.chunks);
     while rest != 0 {
@@ -92,4 +140,10 @@ fn chain_halves(
     let first = first.refine(factor)?;
     let second = second.refine(first.chunks / second.chunks)?;
     Ok(Some(first.chain(second)))
+}
+
+/// The number of buffers' parts that an AllReduce has for each chunk of its bound.
+pub(super) fn count_shards(kind: CollectiveKind, ranks: u32) -> Rational {
+    let shards = if kind == CollectiveKind::AllReduce { ranks } else { 1 };
+    Rational::from_integer(u64::from(shards))
 }

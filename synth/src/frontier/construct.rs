@@ -1,12 +1,15 @@
 //! Schedules that are constructed before a solver searches for better ones.
 
-use crate::collective::{Collective, CollectiveKind};
+use super::{FrontierRequest, SearchEngine};
+use crate::collective::CollectiveKind;
 use crate::graph::Topology;
-use crate::schedule::{StepSchedule, check_schedule, list_units};
-use crate::steps::bfb::find_breadth_first;
-use crate::steps::exchange::{ExchangeRequest, find_exchange};
-use crate::steps::greedy::{GreedyOutcome, GreedyRequest, schedule_greedily};
-use crate::steps::scatter::{find_gather, find_scatter};
+use crate::observer::SearchObserver;
+use crate::schedule::{StepSchedule, Unit, check_schedule, list_units, measure_hops};
+use crate::steps::bfb::find_breadth_first_until;
+use crate::steps::exchange::{ExchangeRequest, find_exchange_until};
+use crate::steps::greedy::{GreedyOutcome, GreedyRequest, schedule_greedily_until};
+use crate::steps::scatter::{find_gather_until, find_scatter_until};
+use crate::steps::{SearchDirection, SearchError, reverse_units};
 
 /// How many pieces of a unit a constructed AllToAll has at most: each number of them is routed on its own.
 const MAX_EXCHANGE_CHUNKS: u32 = 4;
@@ -17,67 +20,169 @@ const GREEDY_CHUNKS: [u32; 3] = [1, 2, 4];
 /// How many moves a greedy schedule may have: some tenths of a second.
 const MAX_GREEDY_MOVES: u64 = 1 << 16;
 
-/// Schedules of a collective, all of which pass the check. A construction that ends without one is left out: whatever it
-/// would have found, the frontier compares what it has with the bounds.
-pub(super) fn construct_schedules(
-    topology: &Topology,
-    kind: CollectiveKind,
-    max_chunks: u32,
-) -> Vec<StepSchedule> {
-    let mut found = match kind {
-        CollectiveKind::AllGather => {
-            let mut found = Vec::from_iter(find_breadth_first(topology, max_chunks).ok());
-            found.extend(construct_greedily(topology, kind, max_chunks));
-            found
-        }
-        CollectiveKind::Broadcast(_) => construct_greedily(topology, kind, max_chunks),
-        CollectiveKind::ReduceScatter | CollectiveKind::Reduce(_) => {
-            let reversed = topology.reverse();
-            let forward = kind.reverse().map(|forward| {
-                construct_schedules(&reversed, forward, max_chunks)
-                    .iter()
-                    .map(|schedule| schedule.reverse(&reversed, topology, true))
-                    .collect()
-            });
-            forward.unwrap_or_default()
-        }
-        CollectiveKind::Scatter(root) => {
-            let found = find_scatter(topology, root, max_chunks);
-            found.map(|found| found.schedule).into_iter().collect()
-        }
-        CollectiveKind::Gather(root) => {
-            let found = find_gather(topology, root, max_chunks);
-            found.map(|found| found.schedule).into_iter().collect()
-        }
-        CollectiveKind::AllToAll => {
-            let units = list_units(&Collective::Known(kind), topology.count_ranks());
-            let request = ExchangeRequest {
-                max_chunks: max_chunks.min(MAX_EXCHANGE_CHUNKS),
-                ..ExchangeRequest::default()
-            };
-            let found = find_exchange(topology, &units, &request);
-            found.map(|found| found.schedule).into_iter().collect()
-        }
-        CollectiveKind::AllReduce => Vec::new(),
-    };
-    let units = list_units(&Collective::Known(kind), topology.count_ranks());
-    found.retain(|schedule| check_schedule(topology, &units, schedule).is_ok());
-    found
+/// What schedules are constructed with.
+#[derive(Clone, Copy)]
+pub(super) struct Construction<'a> {
+    pub(super) engine: SearchEngine,
+    pub(super) max_chunks: u32,
+    pub(super) max_hops: Option<u32>,
+    pub(super) observer: &'a dyn SearchObserver,
 }
 
-fn construct_greedily(
-    topology: &Topology,
-    kind: CollectiveKind,
-    max_chunks: u32,
-) -> Vec<StepSchedule> {
-    let units = list_units(&Collective::Known(kind), topology.count_ranks());
-    let mut found = Vec::new();
-    for chunks in GREEDY_CHUNKS.into_iter().filter(|chunks| *chunks <= max_chunks) {
-        let request =
-            GreedyRequest { chunks, max_moves: MAX_GREEDY_MOVES, ..GreedyRequest::default() };
-        if let Ok(GreedyOutcome::Found(schedule)) = schedule_greedily(topology, &units, &request) {
-            found.push(schedule);
+impl<'a> Construction<'a> {
+    pub(super) fn new(request: &FrontierRequest<'a>) -> Construction<'a> {
+        let FrontierRequest { engine, max_chunks, max_hops, observer, .. } = *request;
+        Construction { engine, max_chunks, max_hops, observer }
+    }
+
+    /// Schedules of a known collective, all of which pass the check. A construction that ends without one is left out:
+    /// whatever it would have found, the frontier compares what it has with the bounds.
+    ///
+    /// Errors are those of an engine that is not for the collective.
+    pub(super) fn construct_known(
+        self,
+        topology: &Topology,
+        kind: CollectiveKind,
+    ) -> Result<Vec<StepSchedule>, SearchError> {
+        let units = list_units(&kind.into(), topology.count_ranks());
+        let mut found = self.construct_forward(topology, kind, &units)?;
+        self.keep_valid(topology, &units, &mut found);
+        Ok(found)
+    }
+
+    fn construct_forward(
+        self,
+        topology: &Topology,
+        kind: CollectiveKind,
+        units: &[Unit],
+    ) -> Result<Vec<StepSchedule>, SearchError> {
+        let Construction { engine, max_chunks, observer, .. } = self;
+        let mut found = Vec::new();
+        match kind {
+            CollectiveKind::AllGather => {
+                if engine.includes(SearchEngine::BreadthFirst) {
+                    found.extend(find_breadth_first_until(topology, max_chunks, observer));
+                }
+                found.extend(self.construct_greedily(topology, units));
+                self.require(&[SearchEngine::BreadthFirst, SearchEngine::Greedy])?;
+            }
+            CollectiveKind::Broadcast(_) => {
+                found.extend(self.construct_greedily(topology, units));
+                self.require(&[SearchEngine::Greedy])?;
+            }
+            CollectiveKind::ReduceScatter | CollectiveKind::Reduce(_) => {
+                let Some(forward) = kind.reverse() else { return Ok(found) };
+                let reversed = topology.reverse();
+                let schedules = self.construct_known(&reversed, forward)?;
+                let turn = |schedule: &StepSchedule| schedule.reverse(&reversed, topology, true);
+                found.extend(schedules.iter().map(turn));
+            }
+            CollectiveKind::Scatter(root) => {
+                if engine.includes(SearchEngine::Flows) {
+                    let schedule = find_scatter_until(topology, root, max_chunks, observer);
+                    found.extend(schedule.map(|found| found.schedule));
+                }
+                found.extend(self.construct_if_asked(topology, units));
+                self.require(&[SearchEngine::Flows, SearchEngine::Greedy])?;
+            }
+            CollectiveKind::Gather(root) => {
+                if engine.includes(SearchEngine::Flows) {
+                    let schedule = find_gather_until(topology, root, max_chunks, observer);
+                    found.extend(schedule.map(|found| found.schedule));
+                }
+                found.extend(self.construct_if_asked(topology, units));
+                self.require(&[SearchEngine::Flows, SearchEngine::Greedy])?;
+            }
+            CollectiveKind::AllToAll => {
+                found.extend(self.construct_exchange(topology, units));
+                found.extend(self.construct_if_asked(topology, units));
+                self.require(&[SearchEngine::Flows, SearchEngine::Greedy])?;
+            }
+            CollectiveKind::AllReduce => {}
+        }
+        Ok(found)
+    }
+
+    /// Schedules of units that are copies, or sums with one receiver each.
+    pub(super) fn construct_units(
+        self,
+        topology: &Topology,
+        units: &[Unit],
+        direction: SearchDirection,
+    ) -> Result<Vec<StepSchedule>, SearchError> {
+        let mut found = match direction {
+            SearchDirection::Forward => self.construct_copies(topology, units),
+            SearchDirection::Backward => {
+                let reversed = topology.reverse();
+                let turn = |schedule: &StepSchedule| {
+                    schedule.reverse(&reversed, topology, true).prefer_copies(units)
+                };
+                let backwards = self.construct_copies(&reversed, &reverse_units(units));
+                backwards.iter().map(turn).collect()
+            }
+        };
+        self.require(&[SearchEngine::Flows, SearchEngine::Greedy])?;
+        self.keep_valid(topology, units, &mut found);
+        Ok(found)
+    }
+
+    fn construct_copies(self, topology: &Topology, units: &[Unit]) -> Vec<StepSchedule> {
+        let mut found = Vec::from_iter(self.construct_exchange(topology, units));
+        found.extend(self.construct_greedily(topology, units));
+        found
+    }
+
+    /// The ways of units with one receiver each; none if there are others.
+    fn construct_exchange(self, topology: &Topology, units: &[Unit]) -> Option<StepSchedule> {
+        if !self.engine.includes(SearchEngine::Flows) {
+            return None;
+        }
+        let request = ExchangeRequest {
+            max_chunks: self.max_chunks.min(MAX_EXCHANGE_CHUNKS),
+            ..ExchangeRequest::default()
+        };
+        let found = find_exchange_until(topology, units, &request, self.observer);
+        found.ok().map(|found| found.schedule)
+    }
+
+    /// Greedy schedules of what has better ones, where they are asked for.
+    fn construct_if_asked(self, topology: &Topology, units: &[Unit]) -> Vec<StepSchedule> {
+        match self.engine {
+            SearchEngine::Greedy => self.construct_greedily(topology, units),
+            SearchEngine::Auto
+            | SearchEngine::BreadthFirst
+            | SearchEngine::Solver
+            | SearchEngine::Flows => Vec::new(),
         }
     }
-    found
+
+    fn construct_greedily(self, topology: &Topology, units: &[Unit]) -> Vec<StepSchedule> {
+        let mut found = Vec::new();
+        if !self.engine.includes(SearchEngine::Greedy) {
+            return found;
+        }
+        for chunks in GREEDY_CHUNKS.into_iter().filter(|chunks| *chunks <= self.max_chunks) {
+            let request =
+                GreedyRequest { chunks, max_moves: MAX_GREEDY_MOVES, ..GreedyRequest::default() };
+            let schedule = schedule_greedily_until(topology, units, &request, self.observer);
+            if let Ok(GreedyOutcome::Found(schedule)) = schedule {
+                found.push(schedule);
+            }
+        }
+        found
+    }
+
+    /// An error if the engine constructs nothing for the collective.
+    fn require(self, engines: &[SearchEngine]) -> Result<(), SearchError> {
+        let is_fit = self.engine.has_solver() || engines.contains(&self.engine);
+        if is_fit { Ok(()) } else { Err(SearchError::UnfitEngine) }
+    }
+
+    /// Keeps what passes the check and the limit on hops.
+    fn keep_valid(self, topology: &Topology, units: &[Unit], found: &mut Vec<StepSchedule>) {
+        found.retain(|schedule| check_schedule(topology, units, schedule).is_ok());
+        if let Some(most) = self.max_hops {
+            found.retain(|schedule| measure_hops(units, schedule) <= most);
+        }
+    }
 }

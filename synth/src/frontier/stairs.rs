@@ -1,11 +1,12 @@
 //! The search for the fastest schedule of each number of steps.
 
+use super::subject::Subject;
 use super::{FrontierPoint, FrontierRequest, PointStatus, StepCount, UndecidedPoint};
-use crate::graph::Topology;
+use crate::observer::{SearchObserver, SearchProgress};
 use crate::rational::Rational;
 use crate::schedule::{SchedulePoint, StepSchedule};
 use crate::steps::{
-    BudgetReached, CollectiveSearch, PointAnswer, PointOutcome, SearchError, SolverLimit,
+    BudgetReached, PointAnswer, PointOutcome, SearchError, SolverLimit, UnitSearch,
 };
 
 /// A number of steps, and the bound on their time.
@@ -17,8 +18,10 @@ pub(super) struct StepTarget {
 
 /// The search over numbers of steps, which grow.
 pub(super) struct StairSearch<'a> {
-    topology: &'a Topology,
-    search: &'a CollectiveSearch<'a>,
+    subject: &'a Subject<'a>,
+    /// `None` if the solver is not asked.
+    search: Option<&'a UnitSearch<'a>>,
+    observer: &'a dyn SearchObserver,
     constructed: &'a [StepSchedule],
     max_chunks: u32,
     /// How many conflicts the search for a point may have.
@@ -54,18 +57,21 @@ enum Attempt {
     NotFound,
     /// Nor will one with more rounds or pieces be.
     TooLarge,
+    /// The observer stopped the search.
+    Stopped,
 }
 
 impl<'a> StairSearch<'a> {
     pub(super) fn new(
-        topology: &'a Topology,
-        search: &'a CollectiveSearch<'a>,
-        request: &FrontierRequest,
+        subject: &'a Subject<'a>,
+        search: Option<&'a UnitSearch<'a>>,
+        request: &FrontierRequest<'a>,
         constructed: &'a [StepSchedule],
     ) -> StairSearch<'a> {
         StairSearch {
-            topology,
+            subject,
             search,
+            observer: request.observer,
             constructed,
             max_chunks: request.max_chunks,
             point_conflicts: request.solver.conflicts,
@@ -109,7 +115,10 @@ impl<'a> StairSearch<'a> {
     /// Searches for a schedule of so many steps that is faster than all before.
     pub(super) fn search_steps(&mut self, target: StepTarget) -> Result<(), SearchError> {
         self.conflicts_kept = self.conflicts_left / 2;
-        let quantum = self.topology.quantum();
+        let StepTarget { steps, bound } = target;
+        self.observer.report(SearchProgress::StepsBegun { steps, bound });
+        let topology = self.subject.topology;
+        let quantum = topology.quantum();
         let last = self.find_best_time();
         let mut step = StepSearch {
             steps: target.steps,
@@ -133,12 +142,11 @@ impl<'a> StairSearch<'a> {
         }
         let best = step.best.map(|best| best.checked_div(quantum)).transpose()?;
         if let Some(schedule) = step.found {
-            let schedule = schedule.tighten(self.topology);
-            let time = schedule.measure().compute_time(self.topology)?;
+            let schedule = schedule.tighten(topology);
+            let time = schedule.measure().compute_time(topology)?;
             let status = PointStatus::compare(time, target.bound);
             self.points.push(FrontierPoint { schedule, time, status });
         }
-        let StepTarget { steps, bound } = target;
         self.step_counts.push(StepCount { steps, bound, best, undecided: step.undecided });
         Ok(())
     }
@@ -152,6 +160,9 @@ impl<'a> StairSearch<'a> {
                 step.best = Some(ratio);
                 step.found = Some(schedule.clone());
             }
+        }
+        if let Some(found) = &step.found {
+            self.observer.report(SearchProgress::PointFound { point: found.measure() });
         }
         Ok(())
     }
@@ -173,6 +184,7 @@ impl<'a> StairSearch<'a> {
                 Attempt::NotFound => {}
                 // Points above the bound may have fewer pieces.
                 Attempt::TooLarge => return Ok(Attempt::NotFound),
+                Attempt::Stopped => return Ok(Attempt::Stopped),
             }
         }
         Ok(Attempt::NotFound)
@@ -182,8 +194,8 @@ impl<'a> StairSearch<'a> {
     /// for each number of rounds the pieces grow until one is not possible, and then the rounds do.
     fn climb_stairs(&mut self, step: &mut StepSearch) -> Result<(), SearchError> {
         // More rounds than an edge can use, if it carries every unit to every rank in each step.
-        let ranks = u64::from(self.topology.count_ranks());
-        let most = self.search.count_units() as u64 * ranks * u64::from(step.steps);
+        let ranks = u64::from(self.subject.topology.count_ranks());
+        let most = self.subject.units.len() as u64 * ranks * u64::from(step.steps);
         let mut chunks = 1;
         let mut rounds = u64::from(step.steps);
         loop {
@@ -200,7 +212,7 @@ impl<'a> StairSearch<'a> {
             match self.try_point(step, rounds, chunks)? {
                 Attempt::Found => {}
                 Attempt::NotFound => rounds += 1,
-                Attempt::TooLarge => return Ok(()),
+                Attempt::TooLarge | Attempt::Stopped => return Ok(()),
             }
         }
     }
@@ -211,6 +223,7 @@ impl<'a> StairSearch<'a> {
         rounds: u64,
         chunks: u32,
     ) -> Result<Attempt, SearchError> {
+        let Some(search) = self.search else { return Ok(Attempt::TooLarge) };
         let point = SchedulePoint { steps: step.steps, rounds, chunks };
         let conflicts =
             self.point_conflicts.min(self.conflicts_left.saturating_sub(self.conflicts_kept));
@@ -219,12 +232,15 @@ impl<'a> StairSearch<'a> {
             step.undecided.push(UndecidedPoint { point, reached });
             return Ok(Attempt::TooLarge);
         }
-        let PointAnswer { outcome, conflicts } = self.search.solve(point, conflicts)?;
+        let conflicts_left = self.conflicts_left;
+        self.observer.report(SearchProgress::PointBegun { point, conflicts_left });
+        let PointAnswer { outcome, conflicts } = search.solve(point, conflicts, self.observer)?;
         self.conflicts_left = self.conflicts_left.saturating_sub(conflicts);
         match outcome {
             PointOutcome::Found(schedule) => {
                 step.best = Some(Rational::new(i128::from(rounds), i128::from(chunks))?);
                 step.found = Some(schedule);
+                self.observer.report(SearchProgress::PointFound { point });
                 Ok(Attempt::Found)
             }
             PointOutcome::Impossible => Ok(Attempt::NotFound),
@@ -235,6 +251,7 @@ impl<'a> StairSearch<'a> {
                     SolverLimit::Variables | SolverLimit::Ranks | SolverLimit::AllConflicts => {
                         Attempt::TooLarge
                     }
+                    SolverLimit::Observer => Attempt::Stopped,
                 })
             }
         }

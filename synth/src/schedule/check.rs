@@ -13,7 +13,7 @@ pub enum ScheduleFlaw {
     Empty,
     /// The pieces of all units, or the rounds of all steps, do not fit into their numbers.
     TooLarge,
-    /// A unit has no origin, or names a rank that does not exist.
+    /// A unit has no origin, or names a rank that does not exist, or its parts are not for its receivers.
     BadUnit {
         /// Its index.
         unit: usize,
@@ -63,6 +63,13 @@ pub enum ScheduleFlaw {
         /// The rank.
         rank: Vertex,
     },
+    /// A rank has a sum with more than it must get at the end.
+    TooMuch {
+        /// The number of the piece.
+        piece: u32,
+        /// The rank.
+        rank: Vertex,
+    },
 }
 
 impl fmt::Display for ScheduleFlaw {
@@ -97,6 +104,9 @@ impl fmt::Display for ScheduleFlaw {
             }
             ScheduleFlaw::Missing { piece, rank } => {
                 write!(f, "rank {rank} does not have piece {piece} at the end")
+            }
+            ScheduleFlaw::TooMuch { piece, rank } => {
+                write!(f, "rank {rank} has a larger sum of piece {piece} at the end than it gets")
             }
         }
     }
@@ -138,7 +148,16 @@ fn check_units(
     }
     let is_bad = |unit: &Unit| {
         let mut ends = unit.origins.iter().chain(&unit.receivers);
-        unit.origins.is_empty() || ends.any(|rank| !topology.is_rank(*rank))
+        // Of each part some summand is there, and its receiver's own one.
+        let has_bad_part = unit.has_parts()
+            && (unit.summands.len() != unit.receivers.len()
+                || unit.receivers.iter().zip(&unit.summands).any(|(receiver, summands)| {
+                    let is_own = !unit.has_origin(*receiver) || summands.contains(receiver);
+                    summands.is_empty()
+                        || !is_own
+                        || !summands.iter().all(|origin| unit.has_origin(*origin))
+                }));
+        unit.origins.is_empty() || has_bad_part || ends.any(|rank| !topology.is_rank(*rank))
     };
     match units.iter().position(is_bad) {
         Some(unit) => Err(ScheduleFlaw::BadUnit { unit }),
@@ -215,9 +234,15 @@ fn check_holdings(
             holdings.add_move(own, index)?;
         }
         holdings.end_step();
-        let is_missing = |rank: &&Vertex| holdings.held[**rank].len() < unit.origins.len();
-        if let Some(rank) = unit.receivers.iter().find(is_missing) {
-            return Err(ScheduleFlaw::Missing { piece, rank: *rank });
+        for (index, &rank) in unit.receivers.iter().enumerate() {
+            let needed: Summands = unit.find_summands(index).iter().copied().collect();
+            let held = &holdings.held[rank];
+            if !held.is_superset(&needed) {
+                return Err(ScheduleFlaw::Missing { piece, rank });
+            }
+            if held.len() > needed.len() {
+                return Err(ScheduleFlaw::TooMuch { piece, rank });
+            }
         }
     }
     Ok(())

@@ -15,6 +15,7 @@ use super::ConstructionError;
 use super::construction::MAX_MOVES;
 use super::hops::{HopFinder, RankDistances};
 use crate::graph::{Topology, Vertex};
+use crate::observer::{NoObserver, SearchObserver};
 use crate::rational::Rational;
 use crate::schedule::StepSchedule;
 use arrivals::{Arrivals, bound_rounds};
@@ -30,7 +31,7 @@ pub fn schedule_breadth_first(
     chunks: u32,
 ) -> Result<StepSchedule, ConstructionError> {
     check_size(topology, chunks)?;
-    Broadcasts::new(topology)?.schedule(chunks)
+    Broadcasts::new(topology, &NoObserver)?.schedule(chunks)
 }
 
 /// The same, for that number of pieces, up to a largest one, for which the time per chunk is the least; of several such
@@ -42,8 +43,18 @@ pub fn find_breadth_first(
     topology: &Topology,
     max_chunks: u32,
 ) -> Result<StepSchedule, ConstructionError> {
+    find_breadth_first_until(topology, max_chunks, &NoObserver)
+}
+
+/// The same, or the best schedule that is found before the observer stops the search; if there is none,
+/// [`ConstructionError::Stopped`].
+pub(crate) fn find_breadth_first_until(
+    topology: &Topology,
+    max_chunks: u32,
+    observer: &dyn SearchObserver,
+) -> Result<StepSchedule, ConstructionError> {
     check_size(topology, max_chunks)?;
-    let broadcasts = Broadcasts::new(topology)?;
+    let broadcasts = Broadcasts::new(topology, observer)?;
     let mut candidates = Vec::with_capacity(max_chunks as usize);
     for chunks in 1..=max_chunks {
         candidates.push(Candidate::new(broadcasts.bound_rounds(chunks)?, chunks)?);
@@ -55,7 +66,10 @@ pub fn find_breadth_first(
         if best.as_ref().is_some_and(|(best, _)| *best <= candidate) {
             break;
         }
-        let schedule = broadcasts.schedule(candidate.chunks)?;
+        let schedule = match broadcasts.schedule(candidate.chunks) {
+            Err(ConstructionError::Stopped) if best.is_some() => break,
+            found => found?,
+        };
         let reached = Candidate::new(schedule.measure().rounds, candidate.chunks)?;
         if best.as_ref().is_none_or(|(best, _)| reached < *best) {
             best = Some((reached, schedule));
@@ -93,25 +107,35 @@ fn check_size(topology: &Topology, chunks: u32) -> Result<(), ConstructionError>
 struct Broadcasts<'a> {
     finder: HopFinder<'a>,
     distances: RankDistances,
+    observer: &'a dyn SearchObserver,
     /// For each step how many rounds it takes at least, for each piece of a unit.
     ratios: Vec<Rational>,
 }
 
 impl<'a> Broadcasts<'a> {
-    fn new(topology: &'a Topology) -> Result<Broadcasts<'a>, ConstructionError> {
+    fn new(
+        topology: &'a Topology,
+        observer: &'a dyn SearchObserver,
+    ) -> Result<Broadcasts<'a>, ConstructionError> {
         let finder = HopFinder::new(topology);
         let distances = RankDistances::measure(topology);
         let steps = find_diameter(topology, &distances)?;
-        let mut broadcasts = Broadcasts { finder, distances, ratios: Vec::new() };
+        let mut broadcasts = Broadcasts { finder, distances, observer, ratios: Vec::new() };
         for step in 0..steps {
             let mut ratio = Rational::ZERO;
             for receiver in topology.ranks() {
+                broadcasts.check_observer()?;
                 ratio =
                     bound_rounds(&broadcasts.finder, &broadcasts.collect(receiver, step), ratio)?;
             }
             broadcasts.ratios.push(ratio);
         }
         Ok(broadcasts)
+    }
+
+    /// An error if the observer stops the search.
+    fn check_observer(&self) -> Result<(), ConstructionError> {
+        if self.observer.is_stopped() { Err(ConstructionError::Stopped) } else { Ok(()) }
     }
 
     /// What a rank gets in a step. The order starts behind the rank, so that not all receivers ask the same senders

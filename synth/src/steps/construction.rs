@@ -39,6 +39,8 @@ pub enum ConstructionError {
     },
     /// The schedule would have more than [`MAX_MOVES`] moves, or pieces or rounds do not fit into their numbers.
     TooLarge,
+    /// The observer stopped the search before there was a schedule.
+    Stopped,
     /// A fraction does not fit into 128 bits.
     Arithmetic(ArithmeticError),
 }
@@ -59,6 +61,7 @@ impl fmt::Display for ConstructionError {
                 write!(f, "{}", TopologyError::Unreachable { from, to, pairs: 1 })
             }
             ConstructionError::TooLarge => write!(f, "the schedule would be too large"),
+            ConstructionError::Stopped => write!(f, "the search was stopped"),
             ConstructionError::Arithmetic(error) => error.fmt(f),
         }
     }

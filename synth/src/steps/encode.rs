@@ -9,10 +9,11 @@
 
 use super::quotient::UnitQuotient;
 use super::routes::{RouteIndex, RouteTable};
-use super::solver::{Formula, Literal, Term};
+use super::solver::{Formula, Literal, PointWatch, Term};
 use crate::automorphism::OrbitNumber;
 use crate::dense::DenseMap;
 use crate::graph::{EdgeIndex, Topology, Vertex};
+use crate::observer::SearchObserver;
 use crate::schedule::{SchedulePoint, Unit};
 
 /// What is searched for.
@@ -36,8 +37,8 @@ pub(super) struct PossibleSend {
 }
 
 /// A formula, and what its variables mean.
-pub(super) struct Encoding {
-    pub(super) formula: Formula,
+pub(super) struct Encoding<'a> {
+    pub(super) formula: Formula<'a>,
     /// Sorted by unit, chunk and step.
     pub(super) sends: Vec<PossibleSend>,
 }
@@ -49,13 +50,16 @@ pub(super) enum EncodingGap {
     TooFewSteps,
     /// There are more variables than allowed.
     TooManyVariables,
+    /// The observer stopped the search.
+    Stopped,
 }
 
 /// The formula whose solutions are the schedules of a size that the group of the quotient maps to themselves.
-pub(super) fn encode_point(
-    problem: PointProblem<'_>,
+pub(super) fn encode_point<'a>(
+    problem: PointProblem<'a>,
     max_variables: usize,
-) -> Result<Encoding, EncodingGap> {
+    observer: &'a dyn SearchObserver,
+) -> Result<Encoding<'a>, EncodingGap> {
     let orbits = problem.quotient.edges.list_firsts().len();
     let PointProblem { point, quotient, .. } = problem;
     let pieces = quotient.representatives.len().saturating_mul(point.chunks as usize);
@@ -65,7 +69,8 @@ pub(super) fn encode_point(
     let mut encoder = Encoder {
         problem,
         max_variables,
-        formula: Formula::new(),
+        observer,
+        formula: Formula::new(PointWatch { point, observer }),
         sends: Vec::new(),
         loads: vec![DenseMap::filled(orbits, Vec::new()); point.steps as usize],
     };
@@ -131,7 +136,8 @@ fn get_holding(holdings: &Holdings, rank: Vertex, step: u32) -> Term {
 struct Encoder<'a> {
     problem: PointProblem<'a>,
     max_variables: usize,
-    formula: Formula,
+    observer: &'a dyn SearchObserver,
+    formula: Formula<'a>,
     sends: Vec<PossibleSend>,
     /// For each step and orbit of edges what loads an edge of it; as often as it does.
     loads: Vec<DenseMap<OrbitNumber, Vec<Literal>>>,
@@ -139,6 +145,9 @@ struct Encoder<'a> {
 
 impl Encoder<'_> {
     fn check_size(&self) -> Result<(), EncodingGap> {
+        if self.observer.is_stopped() {
+            return Err(EncodingGap::Stopped);
+        }
         let is_too_large = self.formula.count_variables() > self.max_variables;
         if is_too_large { Err(EncodingGap::TooManyVariables) } else { Ok(()) }
     }

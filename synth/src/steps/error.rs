@@ -17,6 +17,8 @@ pub enum SearchError {
     },
     /// The collective has no schedule of its own: it is composed of others.
     Composed,
+    /// The engine that was asked for constructs no schedules of this collective.
+    UnfitEngine,
     /// A unit names a rank that the topology does not have.
     RankOutOfRange {
         /// The rank.
@@ -42,6 +44,9 @@ impl fmt::Display for SearchError {
             }
             SearchError::Composed => {
                 write!(f, "an AllReduce is composed of a ReduceScatter and an AllGather")
+            }
+            SearchError::UnfitEngine => {
+                write!(f, "the engine that was asked for has no schedules of this collective")
             }
             SearchError::RankOutOfRange { rank } => write!(f, "there is no rank {rank}"),
             SearchError::MalformedPoint => {

@@ -15,6 +15,7 @@ use super::hops::{HopFinder, RankDistances};
 use super::legs::{RouteLeg, list_moves};
 use crate::dense::DenseMap;
 use crate::graph::{EdgeIndex, Topology, Vertex};
+use crate::observer::{NoObserver, SearchObserver};
 use crate::rational::Rational;
 use crate::schedule::{Piece, StepSchedule, Unit};
 use loads::{PriceKind, StepLoads};
@@ -50,7 +51,7 @@ pub enum ExchangeEnd {
     Least,
     /// For each step, no ways were found with one round less.
     Settled,
-    /// The search ended at [`ExchangeRequest::max_work`].
+    /// The search ended at [`ExchangeRequest::max_work`], or the observer stopped it.
     Stopped,
 }
 
@@ -75,7 +76,7 @@ pub fn schedule_exchange(
     units: &[Unit],
     request: &ExchangeRequest,
 ) -> Result<ExchangeSchedule, ConstructionError> {
-    let mut search = ExchangeSearch::new(topology, units, request)?;
+    let mut search = ExchangeSearch::new(topology, units, request, &NoObserver)?;
     search.schedule(request.max_chunks)
 }
 
@@ -89,10 +90,24 @@ pub fn find_exchange(
     units: &[Unit],
     request: &ExchangeRequest,
 ) -> Result<ExchangeSchedule, ConstructionError> {
-    let mut search = ExchangeSearch::new(topology, units, request)?;
+    find_exchange_until(topology, units, request, &NoObserver)
+}
+
+/// The same, or the best schedule that is found before the observer stops the search; if there is none,
+/// [`ConstructionError::Stopped`].
+pub(crate) fn find_exchange_until(
+    topology: &Topology,
+    units: &[Unit],
+    request: &ExchangeRequest,
+    observer: &dyn SearchObserver,
+) -> Result<ExchangeSchedule, ConstructionError> {
+    let mut search = ExchangeSearch::new(topology, units, request, observer)?;
     let mut best: Option<(Rational, ExchangeSchedule)> = None;
     for chunks in 1..=request.max_chunks {
-        let found = search.schedule(chunks)?;
+        let found = match search.schedule(chunks) {
+            Err(ConstructionError::Stopped) if best.is_some() => break,
+            found => found?,
+        };
         let rounds = i128::from(found.schedule.measure().rounds);
         let time = Rational::new(rounds, i128::from(chunks))?;
         // The fraction that the rounds of the least schedules are rounded up from.
@@ -130,6 +145,7 @@ struct ExchangeSearch<'a> {
     /// No schedule takes fewer rounds per chunk.
     least: Rational,
     max_work: u64,
+    observer: &'a dyn SearchObserver,
 }
 
 impl<'a> ExchangeSearch<'a> {
@@ -137,6 +153,7 @@ impl<'a> ExchangeSearch<'a> {
         topology: &'a Topology,
         units: &[Unit],
         request: &ExchangeRequest,
+        observer: &'a dyn SearchObserver,
     ) -> Result<ExchangeSearch<'a>, ConstructionError> {
         if request.max_chunks == 0 {
             return Err(ConstructionError::NoChunks);
@@ -174,7 +191,7 @@ impl<'a> ExchangeSearch<'a> {
         let steps = shipments.first().map_or(0, |own| own.distance);
         let router = Router::new(HopFinder::new(topology), distances, steps)?;
         let least = bound_rounds(router.finder(), &shipments)?;
-        Ok(ExchangeSearch { router, shipments, least, max_work: request.max_work })
+        Ok(ExchangeSearch { router, shipments, least, max_work: request.max_work, observer })
     }
 
     fn schedule(&mut self, chunks: u32) -> Result<ExchangeSchedule, ConstructionError> {
@@ -183,6 +200,9 @@ impl<'a> ExchangeSearch<'a> {
         self.router.work = 0;
         for number in 0..chunks {
             for &shipment in &self.shipments {
+                if self.observer.is_stopped() {
+                    return Err(ConstructionError::Stopped);
+                }
                 let piece = Piece(shipment.unit * chunks + number);
                 let legs = self.router.route(shipment, &loads, PriceKind::Balance)?;
                 loads.add(&legs);
@@ -223,7 +243,7 @@ impl<'a> ExchangeSearch<'a> {
             let Some(step) = open.max_by_key(|step| rounds.get(*step)) else {
                 return Ok(ExchangeEnd::Settled);
             };
-            if self.router.work > self.max_work {
+            if self.is_over() {
                 return Ok(ExchangeEnd::Stopped);
             }
             let mut fewer = rounds.clone();
@@ -241,6 +261,11 @@ impl<'a> ExchangeSearch<'a> {
         }
     }
 
+    /// Whether the search ends here.
+    fn is_over(&self) -> bool {
+        self.router.work > self.max_work || self.observer.is_stopped()
+    }
+
     /// Whether ways within the limits are found.
     fn negotiate(
         &mut self,
@@ -251,7 +276,7 @@ impl<'a> ExchangeSearch<'a> {
             if !loads.is_overloaded() {
                 return Ok(true);
             }
-            if self.router.work > self.max_work {
+            if self.is_over() {
                 return Ok(false);
             }
             loads.raise_prices();
@@ -269,8 +294,10 @@ impl<'a> ExchangeSearch<'a> {
     ) -> Result<(), ConstructionError> {
         for own in routes {
             let is_due = match kind {
-                PriceKind::Balance => self.router.work <= self.max_work,
-                PriceKind::Negotiate { .. } => loads.has_overloaded(&own.legs),
+                PriceKind::Balance => !self.is_over(),
+                PriceKind::Negotiate { .. } => {
+                    !self.observer.is_stopped() && loads.has_overloaded(&own.legs)
+                }
             };
             if is_due {
                 loads.remove(&own.legs);

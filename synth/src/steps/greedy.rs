@@ -15,6 +15,7 @@ use super::construction::MAX_MOVES;
 use super::hops::HopFinder;
 use crate::dense::DenseMap;
 use crate::graph::{EdgeIndex, Topology, Vertex};
+use crate::observer::{NoObserver, SearchObserver};
 use crate::schedule::{Piece, StepSchedule, Unit};
 use merge::merge_rounds;
 use pieces::PieceTable;
@@ -56,7 +57,7 @@ pub enum GreedyOrder {
 pub enum GreedyOutcome {
     /// A schedule.
     Found(StepSchedule),
-    /// [`GreedyRequest::max_moves`] was reached before the schedule was complete.
+    /// [`GreedyRequest::max_moves`] was reached before the schedule was complete, or the observer stopped the search.
     Stopped {
         /// How many pieces were missing at receivers, each counted for each of them.
         missing: u64,
@@ -74,12 +75,23 @@ pub fn schedule_greedily(
     units: &[Unit],
     request: &GreedyRequest,
 ) -> Result<GreedyOutcome, ConstructionError> {
+    schedule_greedily_until(topology, units, request, &NoObserver)
+}
+
+/// The same, until the observer stops the search.
+pub(crate) fn schedule_greedily_until(
+    topology: &Topology,
+    units: &[Unit],
+    request: &GreedyRequest,
+    observer: &dyn SearchObserver,
+) -> Result<GreedyOutcome, ConstructionError> {
     let finder = HopFinder::new(topology);
     let pieces = PieceTable::new(topology, units, request.chunks)?;
     let mut matching = Matching {
         free: DenseMap::filled(topology.edges().len(), 0),
         finder,
         request,
+        observer,
         pieces,
         round: 0,
         moves: Vec::new(),
@@ -87,7 +99,8 @@ pub fn schedule_greedily(
     while matching.pieces.count_missing() > 0 {
         let before = matching.moves.len();
         matching.fill_round();
-        if matching.moves.len() as u64 >= request.max_moves && matching.pieces.count_missing() > 0 {
+        let is_over = matching.moves.len() as u64 >= request.max_moves || observer.is_stopped();
+        if is_over && matching.pieces.count_missing() > 0 {
             return Ok(GreedyOutcome::Stopped { missing: matching.pieces.count_missing() });
         }
         if matching.moves.len() == before {
@@ -121,6 +134,7 @@ struct Offer {
 struct Matching<'a> {
     finder: HopFinder<'a>,
     request: &'a GreedyRequest,
+    observer: &'a dyn SearchObserver,
     pieces: PieceTable,
     round: u32,
     moves: Vec<RoundMove>,
@@ -148,7 +162,9 @@ impl Matching<'_> {
 
     /// Moves one piece to a rank, if there is one that is useful there and a free path to it.
     fn take_piece(&mut self, receiver: Vertex) -> bool {
-        if (self.moves.len() as u64) >= self.request.max_moves || !self.pieces.is_open(receiver) {
+        let is_over =
+            self.moves.len() as u64 >= self.request.max_moves || self.observer.is_stopped();
+        if is_over || !self.pieces.is_open(receiver) {
             return false;
         }
         let offers = self.collect_offers(receiver);

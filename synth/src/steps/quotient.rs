@@ -8,6 +8,7 @@
 use crate::automorphism::{Automorphism, OrbitMerger, Orbits, Symmetry};
 use crate::dense::{DenseKey, DenseMap};
 use crate::graph::{EdgeIndex, Topology, Vertex};
+use crate::observer::SearchObserver;
 use crate::schedule::Unit;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,20 +87,24 @@ impl UnitQuotient {
 }
 
 /// The quotients by semiregular groups that keep the units: the largest first, one for each size, and the identity
-/// last.
+/// last. If the observer stops the search, some are missing.
 pub(super) fn list_quotients(
     topology: &Topology,
     units: &[Unit],
     symmetry: &Symmetry,
+    observer: &dyn SearchObserver,
 ) -> Vec<UnitQuotient> {
-    let mut quotients: Vec<UnitQuotient> = list_semiregular_groups(topology, units, symmetry)
-        .iter()
-        .filter_map(|group| {
-            let elements =
-                group.iter().map(|images| Automorphism::new(topology, images.as_slice().to_vec()));
-            Some(UnitQuotient::new(topology, units, elements.collect::<Option<_>>()?))
-        })
-        .collect();
+    let mut quotients: Vec<UnitQuotient> =
+        list_semiregular_groups(topology, units, symmetry, observer)
+            .iter()
+            .take_while(|_| !observer.is_stopped())
+            .filter_map(|group| {
+                let elements = group
+                    .iter()
+                    .map(|images| Automorphism::new(topology, images.as_slice().to_vec()));
+                Some(UnitQuotient::new(topology, units, elements.collect::<Option<_>>()?))
+            })
+            .collect();
     let identity = Automorphism::new(topology, list_vertices(topology.count_vertices()));
     quotients.push(UnitQuotient::new(topology, units, identity.into_iter().collect()));
     quotients
@@ -150,6 +155,7 @@ fn list_semiregular_groups(
     topology: &Topology,
     units: &[Unit],
     symmetry: &Symmetry,
+    observer: &dyn SearchObserver,
 ) -> Vec<Vec<Images>> {
     let vertices = topology.count_vertices();
     let finder =
@@ -168,6 +174,9 @@ fn list_semiregular_groups(
     // With their orders: the cyclic groups of large ones are tried first.
     let mut seeds: Vec<Vec<Images>> = Vec::new();
     for images in finder.list_products(&generators) {
+        if observer.is_stopped() {
+            break;
+        }
         if let Some(group) = finder.close(std::slice::from_ref(&images))
             && keeps_units(&images)
         {
@@ -266,11 +275,12 @@ mod tests {
         build_ring, build_torus,
     };
     use crate::graph::{SwitchAbilities, Topology, Vertex};
+    use crate::observer::NoObserver;
     use crate::schedule::list_units;
 
     fn list_orders(topology: &Topology, kind: CollectiveKind) -> Vec<usize> {
         let units = list_units(&kind.into(), topology.count_ranks());
-        let quotients = list_quotients(topology, &units, &find_symmetry(topology));
+        let quotients = list_quotients(topology, &units, &find_symmetry(topology), &NoObserver);
         for quotient in &quotients {
             assert_eq!(quotient.images.len(), units.len());
             for (unit, image) in units.iter().zip(&quotient.images) {
@@ -330,7 +340,7 @@ mod tests {
         graph.add_link(switches[0], switches[1], 2);
         let topology = graph.build().unwrap();
         let units = list_units(&CollectiveKind::AllGather.into(), 4);
-        let quotients = list_quotients(&topology, &units, &find_symmetry(&topology));
+        let quotients = list_quotients(&topology, &units, &find_symmetry(&topology), &NoObserver);
         assert_eq!(quotients[0].elements.len(), 4);
         for (index, edge) in (0..).zip(topology.edges()) {
             let is_cable = edge.from.0 >= 4 && edge.to.0 >= 4;

@@ -2,6 +2,7 @@
 
 use crate::dense::{DenseKey, DenseMap};
 use crate::graph::{EdgeIndex, Topology, Vertex};
+use crate::observer::SearchObserver;
 use std::collections::VecDeque;
 
 /// How many unfinished routes through switches may be looked at from each rank. Machines with two levels of switches
@@ -38,8 +39,12 @@ pub(super) struct RouteTable {
 }
 
 /// The shortest routes between each two ranks, at most so many for each pair, by a breadth-first search over simple
-/// paths.
-pub(super) fn list_routes(topology: &Topology, max_per_pair: usize) -> RouteTable {
+/// paths. If the observer stops the search, some are missing.
+pub(super) fn list_routes(
+    topology: &Topology,
+    max_per_pair: usize,
+    observer: &dyn SearchObserver,
+) -> RouteTable {
     let mut table = RouteTable { is_complete: true, ..RouteTable::empty(topology) };
     let mut leaving: DenseMap<Vertex, Vec<EdgeIndex>> =
         DenseMap::filled(topology.count_vertices(), Vec::new());
@@ -47,6 +52,10 @@ pub(super) fn list_routes(topology: &Topology, max_per_pair: usize) -> RouteTabl
         leaving[edge.from].push(EdgeIndex(index));
     }
     for from in topology.ranks() {
+        if observer.is_stopped() {
+            table.is_complete = false;
+            break;
+        }
         table.add_routes(topology, &leaving, from, max_per_pair);
     }
     table
@@ -153,11 +162,12 @@ mod tests {
     use super::list_routes;
     use crate::families::{BoxShape, RelativeGraph, build_boxes, build_dgx1};
     use crate::graph::{SwitchAbilities, Vertex};
+    use crate::observer::NoObserver;
 
     #[test]
     fn direct_edges_are_routes() {
         let dgx1 = build_dgx1().unwrap();
-        let table = list_routes(&dgx1, 2);
+        let table = list_routes(&dgx1, 2, &NoObserver);
         assert!(table.is_complete);
         assert_eq!(table.routes.len(), dgx1.edges().len());
         let steps = table.measure_steps_from(Vertex(0));
@@ -177,7 +187,7 @@ mod tests {
             abilities: SwitchAbilities::default(),
         })
         .unwrap();
-        let table = list_routes(&boxes, 4);
+        let table = list_routes(&boxes, 4, &NoObserver);
         assert!(table.is_complete);
         let counts = boxes.ranks().map(|from| {
             let to_others = boxes.ranks().map(|to| {
@@ -189,7 +199,7 @@ mod tests {
         // Through the box and through the network, or through the network only.
         let expected = [[0, 2, 1, 1], [2, 0, 1, 1], [1, 1, 0, 2], [1, 1, 2, 0]];
         assert_eq!(counts.collect::<Vec<_>>(), expected);
-        assert!(!list_routes(&boxes, 1).is_complete);
+        assert!(!list_routes(&boxes, 1, &NoObserver).is_complete);
     }
 
     #[test]
@@ -205,7 +215,7 @@ mod tests {
         }
         graph.add_link(Vertex(0), switches[0], 1);
         graph.add_link(switches[8], Vertex(1), 1);
-        let table = list_routes(&graph.build().unwrap(), usize::MAX);
+        let table = list_routes(&graph.build().unwrap(), usize::MAX, &NoObserver);
         assert!(!table.is_complete);
         assert_eq!(table.routes.as_slice()[0].edges.len(), 3);
     }

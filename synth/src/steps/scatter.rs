@@ -16,6 +16,7 @@ use super::construction::MAX_MOVES;
 use super::hops::HopFinder;
 use crate::bound::steps::{UNREACHED, measure_distances};
 use crate::graph::{Topology, Vertex};
+use crate::observer::{NoObserver, SearchObserver};
 use crate::rational::Rational;
 use crate::schedule::StepSchedule;
 use cover::{CoverOutcome, RoundCover};
@@ -27,7 +28,7 @@ pub struct ScatterSchedule {
     /// The schedule.
     pub schedule: StepSchedule,
     /// Whether no schedule of as many steps and pieces takes fewer rounds; if not, the search ended at
-    /// [`MAX_COVER_NODES`].
+    /// [`MAX_COVER_NODES`], or was stopped.
     pub is_least: bool,
 }
 
@@ -43,7 +44,7 @@ pub fn schedule_scatter(
     root: Vertex,
     chunks: u32,
 ) -> Result<ScatterSchedule, ConstructionError> {
-    ScatterSearch::new(topology, root, chunks)?.schedule(chunks)
+    ScatterSearch::new(topology, root, chunks, &NoObserver)?.schedule(chunks)
 }
 
 /// The same, for that number of pieces, up to a largest one, for which the time per chunk is the least; of several such
@@ -56,10 +57,24 @@ pub fn find_scatter(
     root: Vertex,
     max_chunks: u32,
 ) -> Result<ScatterSchedule, ConstructionError> {
-    let mut search = ScatterSearch::new(topology, root, max_chunks)?;
+    find_scatter_until(topology, root, max_chunks, &NoObserver)
+}
+
+/// The same, or the best schedule that is found before the observer stops the search; if there is none,
+/// [`ConstructionError::Stopped`].
+pub(crate) fn find_scatter_until(
+    topology: &Topology,
+    root: Vertex,
+    max_chunks: u32,
+    observer: &dyn SearchObserver,
+) -> Result<ScatterSchedule, ConstructionError> {
+    let mut search = ScatterSearch::new(topology, root, max_chunks, observer)?;
     let mut best: Option<(Rational, ScatterSchedule)> = None;
     for chunks in 1..=max_chunks {
-        let found = search.schedule(chunks)?;
+        let found = match search.schedule(chunks) {
+            Err(ConstructionError::Stopped) if best.is_some() => break,
+            found => found?,
+        };
         let rounds = i128::from(found.schedule.measure().rounds);
         let time = Rational::new(rounds, i128::from(chunks))?;
         if best.as_ref().is_none_or(|(least, _)| time < *least) {
@@ -78,18 +93,30 @@ pub fn find_gather(
     root: Vertex,
     max_chunks: u32,
 ) -> Result<ScatterSchedule, ConstructionError> {
+    find_gather_until(topology, root, max_chunks, &NoObserver)
+}
+
+/// The same, until the observer stops the search.
+pub(crate) fn find_gather_until(
+    topology: &Topology,
+    root: Vertex,
+    max_chunks: u32,
+    observer: &dyn SearchObserver,
+) -> Result<ScatterSchedule, ConstructionError> {
     let reversed = topology.reverse();
-    let found = find_scatter(&reversed, root, max_chunks).map_err(|error| match error {
-        ConstructionError::Unreachable { from, to } => {
-            ConstructionError::Unreachable { from: to, to: from }
-        }
-        ConstructionError::NoChunks
-        | ConstructionError::RootOutOfRange { .. }
-        | ConstructionError::BadUnit { .. }
-        | ConstructionError::UnfitUnit { .. }
-        | ConstructionError::TooLarge
-        | ConstructionError::Arithmetic(_) => error,
-    })?;
+    let found =
+        find_scatter_until(&reversed, root, max_chunks, observer).map_err(|error| match error {
+            ConstructionError::Unreachable { from, to } => {
+                ConstructionError::Unreachable { from: to, to: from }
+            }
+            ConstructionError::NoChunks
+            | ConstructionError::RootOutOfRange { .. }
+            | ConstructionError::BadUnit { .. }
+            | ConstructionError::UnfitUnit { .. }
+            | ConstructionError::TooLarge
+            | ConstructionError::Stopped
+            | ConstructionError::Arithmetic(_) => error,
+        })?;
     let schedule = found.schedule.reverse(&reversed, topology, false);
     Ok(ScatterSchedule { schedule, is_least: found.is_least })
 }
@@ -99,6 +126,7 @@ struct ScatterSearch<'a> {
     network: ScatterNetwork<'a>,
     cover: RoundCover,
     steps: usize,
+    observer: &'a dyn SearchObserver,
 }
 
 impl<'a> ScatterSearch<'a> {
@@ -106,6 +134,7 @@ impl<'a> ScatterSearch<'a> {
         topology: &'a Topology,
         root: Vertex,
         max_chunks: u32,
+        observer: &'a dyn SearchObserver,
     ) -> Result<ScatterSearch<'a>, ConstructionError> {
         if max_chunks == 0 {
             return Err(ConstructionError::NoChunks);
@@ -125,7 +154,7 @@ impl<'a> ScatterSearch<'a> {
         let finder = HopFinder::new(topology);
         let network = ScatterNetwork::new(finder, root, steps)?;
         let steps = steps as usize;
-        Ok(ScatterSearch { network, cover: RoundCover::new(steps), steps })
+        Ok(ScatterSearch { network, cover: RoundCover::new(steps), steps, observer })
     }
 
     fn schedule(&mut self, chunks: u32) -> Result<ScatterSchedule, ConstructionError> {
@@ -133,6 +162,9 @@ impl<'a> ScatterSearch<'a> {
         let mut rounds = self.find_enough(chunks)?;
         let mut least = self.cover.bound_sum(chunks);
         let is_least = loop {
+            if self.observer.is_stopped() {
+                break false;
+            }
             let limit = rounds.iter().sum();
             match self.cover.find_rounds(least, limit, chunks) {
                 CoverOutcome::None => break true,
@@ -156,11 +188,14 @@ impl<'a> ScatterSearch<'a> {
         Ok(ScatterSchedule { schedule: StepSchedule { chunks, rounds, moves }, is_least })
     }
 
-    /// Rounds that are enough, none of which can be left out.
+    /// Rounds that are enough, none of which can be left out unless the search is stopped.
     fn find_enough(&mut self, chunks: u32) -> Result<Vec<u64>, ConstructionError> {
         let mut rounds = vec![1; self.steps];
         self.cover.raise(&mut rounds, chunks)?;
         while let Some(cut) = self.network.try_rounds(&rounds, chunks) {
+            if self.observer.is_stopped() {
+                return Err(ConstructionError::Stopped);
+            }
             self.cover.add(cut);
             self.cover.raise(&mut rounds, chunks)?;
         }
@@ -169,7 +204,8 @@ impl<'a> ScatterSearch<'a> {
                 let mut fewer = rounds.clone();
                 let Some(own) = fewer.get_mut(step).filter(|rounds| **rounds > 1) else { break };
                 *own -= 1;
-                if self.network.try_rounds(&fewer, chunks).is_some() {
+                let is_stopped = self.observer.is_stopped();
+                if is_stopped || self.network.try_rounds(&fewer, chunks).is_some() {
                     break;
                 }
                 rounds = fewer;

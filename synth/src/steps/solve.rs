@@ -1,6 +1,7 @@
 //! The search for one schedule of steps: symmetric ones first, then any.
 
 use super::SearchError;
+use super::direction::{SearchDirection, reverse_units};
 use super::encode::{Encoding, EncodingGap, PointProblem, encode_point};
 use super::quotient::{UnitQuotient, list_quotients};
 use super::routes::{RouteTable, list_routes};
@@ -8,6 +9,7 @@ use super::solver::Verdict;
 use crate::automorphism::Symmetry;
 use crate::collective::{Collective, CollectiveKind};
 use crate::graph::{Topology, Vertex};
+use crate::observer::{NoObserver, SearchObserver};
 use crate::schedule::{
     Move, MoveAction, Piece, SchedulePoint, StepSchedule, Unit, check_schedule, list_units,
 };
@@ -71,6 +73,8 @@ pub enum SolverLimit {
     Ranks,
     /// [`SolverBudget::routes_per_pair`]: there is no schedule that uses the routes that were looked at.
     Routes,
+    /// None: the observer stopped the search.
+    Observer,
 }
 
 /// Searches for a schedule of a collective that has so many steps, rounds and pieces. What is summed up, and a Gather,
@@ -85,8 +89,18 @@ pub fn solve_collective_point(
     symmetry: &Symmetry,
     budget: SolverBudget,
 ) -> Result<PointOutcome, SearchError> {
-    let search = CollectiveSearch::new(topology, kind, symmetry, budget)?;
-    Ok(search.solve(point, budget.conflicts)?.outcome)
+    if let Some(rank) = kind.root().filter(|root| !topology.is_rank(*root)) {
+        return Err(SearchError::RankOutOfRange { rank });
+    }
+    if kind == CollectiveKind::AllReduce {
+        return Err(SearchError::Composed);
+    }
+    let collective = Collective::Known(kind);
+    let units = &list_units(&collective, topology.count_ranks())[..];
+    let direction = SearchDirection::find(&collective, units);
+    let subject = SearchSubject { topology, units, direction, symmetry };
+    let search = UnitSearch::new(subject, budget, &NoObserver)?;
+    Ok(search.solve(point, budget.conflicts, &NoObserver)?.outcome)
 }
 
 /// Searches for a schedule that copies units to those who need them, and has so many steps, rounds and pieces. The
@@ -102,8 +116,8 @@ pub fn solve_point(
     symmetry: &Symmetry,
     budget: SolverBudget,
 ) -> Result<PointOutcome, SearchError> {
-    let search = CopySearch::new(topology, units, symmetry, budget)?;
-    Ok(search.solve(topology, units, point, budget.conflicts)?.outcome)
+    let search = CopySearch::new(topology, units, symmetry, budget, &NoObserver)?;
+    Ok(search.solve(topology, units, point, budget.conflicts, &NoObserver)?.outcome)
 }
 
 /// What a search found out, and how many conflicts it took.
@@ -112,58 +126,54 @@ pub(crate) struct PointAnswer {
     pub(crate) conflicts: u64,
 }
 
-/// Searches for schedules of a collective.
-pub(crate) struct CollectiveSearch<'a> {
-    topology: &'a Topology,
-    units: Vec<Unit>,
+/// What schedules are searched for.
+#[derive(Clone, Copy)]
+pub(crate) struct SearchSubject<'a> {
+    /// The machine.
+    pub(crate) topology: &'a Topology,
+    /// What moves.
+    pub(crate) units: &'a [Unit],
+    /// Which way it is searched for.
+    pub(crate) direction: SearchDirection,
+    /// Symmetries of the machine, those of the units among them.
+    pub(crate) symmetry: &'a Symmetry,
+}
+
+/// Searches for schedules of units, forwards or backwards.
+pub(crate) struct UnitSearch<'a> {
+    subject: SearchSubject<'a>,
     copies: CopySearch,
     /// For what is searched for backwards.
-    backwards: Option<BackwardCollective>,
+    backwards: Option<BackwardUnits>,
 }
 
-/// What a collective is when it runs backwards.
-struct BackwardCollective {
+/// What units are when they run backwards.
+struct BackwardUnits {
     topology: Topology,
     units: Vec<Unit>,
-    /// Whether what meets at a rank is added up in the collective itself.
-    reduces: bool,
 }
 
-impl<'a> CollectiveSearch<'a> {
+impl<'a> UnitSearch<'a> {
     pub(crate) fn new(
-        topology: &'a Topology,
-        kind: CollectiveKind,
-        symmetry: &Symmetry,
+        subject: SearchSubject<'a>,
         budget: SolverBudget,
-    ) -> Result<CollectiveSearch<'a>, SearchError> {
-        let ranks = topology.count_ranks();
-        if let Some(rank) = kind.root().filter(|root| !topology.is_rank(*root)) {
-            return Err(SearchError::RankOutOfRange { rank });
+        observer: &dyn SearchObserver,
+    ) -> Result<UnitSearch<'a>, SearchError> {
+        let SearchSubject { topology, units, direction, symmetry } = subject;
+        match direction {
+            SearchDirection::Forward => {
+                let copies = CopySearch::new(topology, units, symmetry, budget, observer)?;
+                Ok(UnitSearch { subject, copies, backwards: None })
+            }
+            SearchDirection::Backward => {
+                let reversed = topology.reverse();
+                let units = reverse_units(units);
+                let symmetry = symmetry.reverse(&reversed);
+                let copies = CopySearch::new(&reversed, &units, &symmetry, budget, observer)?;
+                let backwards = Some(BackwardUnits { topology: reversed, units });
+                Ok(UnitSearch { subject, copies, backwards })
+            }
         }
-        let reduces = match kind {
-            CollectiveKind::AllReduce => return Err(SearchError::Composed),
-            CollectiveKind::ReduceScatter | CollectiveKind::Reduce(_) => true,
-            CollectiveKind::AllGather
-            | CollectiveKind::AllToAll
-            | CollectiveKind::Broadcast(_)
-            | CollectiveKind::Scatter(_)
-            | CollectiveKind::Gather(_) => false,
-        };
-        let units = list_units(&Collective::Known(kind), ranks);
-        let Some(forward) = kind.reverse() else {
-            let copies = CopySearch::new(topology, &units, symmetry, budget)?;
-            return Ok(CollectiveSearch { topology, units, copies, backwards: None });
-        };
-        let reversed = topology.reverse();
-        let backward_units = list_units(&Collective::Known(forward), ranks);
-        let symmetry = symmetry.reverse(&reversed);
-        let copies = CopySearch::new(&reversed, &backward_units, &symmetry, budget)?;
-        let backwards = BackwardCollective { topology: reversed, units: backward_units, reduces };
-        Ok(CollectiveSearch { topology, units, copies, backwards: Some(backwards) })
-    }
-
-    pub(crate) fn count_units(&self) -> usize {
-        self.units.len()
     }
 
     /// Searches for a schedule, with so many conflicts at most.
@@ -171,15 +181,17 @@ impl<'a> CollectiveSearch<'a> {
         &self,
         point: SchedulePoint,
         max_conflicts: u64,
+        observer: &dyn SearchObserver,
     ) -> Result<PointAnswer, SearchError> {
+        let SearchSubject { topology, units, .. } = self.subject;
         let Some(backwards) = &self.backwards else {
-            return self.copies.solve(self.topology, &self.units, point, max_conflicts);
+            return self.copies.solve(topology, units, point, max_conflicts, observer);
         };
-        let BackwardCollective { topology, units, reduces } = backwards;
-        let answer = self.copies.solve(topology, units, point, max_conflicts)?;
+        let BackwardUnits { topology: reversed, units: backward_units } = backwards;
+        let answer = self.copies.solve(reversed, backward_units, point, max_conflicts, observer)?;
         let PointOutcome::Found(schedule) = answer.outcome else { return Ok(answer) };
-        let schedule = schedule.reverse(topology, self.topology, *reduces);
-        check_schedule(self.topology, &self.units, &schedule)?;
+        let schedule = schedule.reverse(reversed, topology, true).prefer_copies(units);
+        check_schedule(topology, units, &schedule)?;
         Ok(PointAnswer { outcome: PointOutcome::Found(schedule), ..answer })
     }
 }
@@ -197,11 +209,12 @@ impl CopySearch {
         units: &[Unit],
         symmetry: &Symmetry,
         budget: SolverBudget,
+        observer: &dyn SearchObserver,
     ) -> Result<CopySearch, SearchError> {
         check_units(topology, units)?;
         let (routes, quotients) = if topology.count_ranks() <= budget.ranks {
-            let routes = list_routes(topology, budget.routes_per_pair);
-            (routes, list_quotients(topology, units, symmetry))
+            let routes = list_routes(topology, budget.routes_per_pair, observer);
+            (routes, list_quotients(topology, units, symmetry, observer))
         } else {
             (RouteTable::empty(topology), Vec::new())
         };
@@ -215,8 +228,9 @@ impl CopySearch {
         units: &[Unit],
         point: SchedulePoint,
         max_conflicts: u64,
+        observer: &dyn SearchObserver,
     ) -> Result<PointAnswer, SearchError> {
-        check_point(units, point)?;
+        check_point_size(units, point)?;
         let CopySearch { routes, quotients, budget } = self;
         let mut limit = SolverLimit::Conflicts;
         let mut conflicts = 0;
@@ -224,14 +238,22 @@ impl CopySearch {
             limit = SolverLimit::Ranks;
         }
         for quotient in quotients {
+            if observer.is_stopped() {
+                limit = SolverLimit::Observer;
+                break;
+            }
             let problem = PointProblem { topology, routes, units, point, quotient };
             let is_whole = quotient.elements.len() == 1;
-            let mut encoding = match encode_point(problem, budget.variables) {
+            let mut encoding = match encode_point(problem, budget.variables, observer) {
                 Ok(encoding) => encoding,
                 Err(EncodingGap::TooFewSteps) => return Ok(refuse(routes, conflicts)),
                 Err(EncodingGap::TooManyVariables) => {
                     limit = SolverLimit::Variables;
                     continue;
+                }
+                Err(EncodingGap::Stopped) => {
+                    limit = SolverLimit::Observer;
+                    break;
                 }
             };
             let formula = &mut encoding.formula;
@@ -246,6 +268,10 @@ impl CopySearch {
                     return Ok(PointAnswer { outcome: PointOutcome::Found(schedule), conflicts });
                 }
                 Verdict::Unsatisfiable if is_whole => return Ok(refuse(routes, conflicts)),
+                Verdict::Stopped => {
+                    limit = SolverLimit::Observer;
+                    break;
+                }
                 Verdict::Unsatisfiable | Verdict::OutOfConflicts => {}
             }
         }
@@ -277,7 +303,8 @@ fn check_units(topology: &Topology, units: &[Unit]) -> Result<(), SearchError> {
     Ok(())
 }
 
-fn check_point(units: &[Unit], point: SchedulePoint) -> Result<(), SearchError> {
+/// Whether there can be a schedule of a size.
+pub(crate) fn check_point_size(units: &[Unit], point: SchedulePoint) -> Result<(), SearchError> {
     let has_rounds =
         if point.steps == 0 { point.rounds == 0 } else { point.rounds >= u64::from(point.steps) };
     if point.chunks == 0 || !has_rounds {
@@ -289,7 +316,7 @@ fn check_point(units: &[Unit], point: SchedulePoint) -> Result<(), SearchError> 
 }
 
 /// The schedule that a solution describes, without sends that nobody needs.
-fn decode_schedule(problem: PointProblem<'_>, encoding: &Encoding) -> StepSchedule {
+fn decode_schedule(problem: PointProblem<'_>, encoding: &Encoding<'_>) -> StepSchedule {
     let PointProblem { topology, routes, units, point, quotient } = problem;
     let mut moves: Vec<Move> = Vec::new();
     let mut sends_of_units: BTreeMap<usize, Vec<UnitSend<'_>>> = BTreeMap::new();

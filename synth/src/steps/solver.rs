@@ -3,9 +3,12 @@
 //! Counters are totalizers (Bailleux and Boufkhad, "Efficient CNF encoding of Boolean cardinality constraints", 2003),
 //! whose outputs end at the largest number that anything asks for (Büttner and Rintanen, 2005).
 
+use crate::observer::{REPORTED_CONFLICTS, SearchObserver, SearchProgress};
+use crate::schedule::SchedulePoint;
 use batsat::callbacks::Callbacks;
 use batsat::interface::SolverInterface;
 use batsat::{ClauseKind, Solver, SolverOpts, Var, lbool};
+use std::cell::Cell;
 
 /// A variable or its negation.
 pub(super) use batsat::Lit as Literal;
@@ -38,35 +41,67 @@ pub(super) enum Verdict {
     Satisfiable,
     Unsatisfiable,
     OutOfConflicts,
+    Stopped,
 }
+
+/// Who watches the search for a point.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PointWatch<'a> {
+    pub(super) point: SchedulePoint,
+    pub(super) observer: &'a dyn SearchObserver,
+}
+
+/// The observer is asked once in so many times that the solver asks: it does so before each decision.
+const DECISIONS_PER_QUESTION: u32 = 1 << 4;
 
 /// Counts conflicts, and stops the solver at a limit.
-struct ConflictCounter {
+struct ConflictCounter<'a> {
     count: u64,
     limit: u64,
+    watch: PointWatch<'a>,
+    /// How often the solver asked.
+    asked: Cell<u32>,
+    is_stopped: Cell<bool>,
 }
 
-impl Callbacks for ConflictCounter {
+impl Callbacks for ConflictCounter<'_> {
     fn on_new_clause(&mut self, _: &[Literal], kind: ClauseKind) {
         // Each conflict teaches one clause.
-        self.count += u64::from(kind == ClauseKind::Learnt);
+        if kind == ClauseKind::Learnt {
+            self.count += 1;
+            if self.count.is_multiple_of(REPORTED_CONFLICTS) {
+                let PointWatch { point, observer } = self.watch;
+                observer.report(SearchProgress::Solving { point, conflicts: self.count });
+            }
+        }
     }
 
     fn stop(&self) -> bool {
-        self.count >= self.limit
+        let asked = self.asked.get();
+        self.asked.set(asked.wrapping_add(1));
+        if asked.is_multiple_of(DECISIONS_PER_QUESTION) && self.watch.observer.is_stopped() {
+            self.is_stopped.set(true);
+        }
+        self.is_stopped.get() || self.count >= self.limit
     }
 }
 
 /// A formula and its solver.
-pub(super) struct Formula {
-    solver: Solver<ConflictCounter>,
+pub(super) struct Formula<'a> {
+    solver: Solver<ConflictCounter<'a>>,
     variables: usize,
     clause: Vec<Literal>,
 }
 
-impl Formula {
-    pub(super) fn new() -> Formula {
-        let counter = ConflictCounter { count: 0, limit: u64::MAX };
+impl<'a> Formula<'a> {
+    pub(super) fn new(watch: PointWatch<'a>) -> Formula<'a> {
+        let counter = ConflictCounter {
+            count: 0,
+            limit: u64::MAX,
+            watch,
+            asked: Cell::new(0),
+            is_stopped: Cell::new(false),
+        };
         let solver = Solver::new(SolverOpts::default(), counter);
         Formula { solver, variables: 0, clause: Vec::new() }
     }
@@ -152,6 +187,8 @@ impl Formula {
             Verdict::Satisfiable
         } else if verdict == lbool::FALSE {
             Verdict::Unsatisfiable
+        } else if self.solver.cb().is_stopped.get() {
+            Verdict::Stopped
         } else {
             Verdict::OutOfConflicts
         }
@@ -165,14 +202,21 @@ impl Formula {
 
 #[cfg(test)]
 mod tests {
-    use super::{Formula, Literal, Term, Verdict};
+    use super::{Formula, Literal, PointWatch, Term, Verdict};
+    use crate::observer::NoObserver;
+    use crate::schedule::SchedulePoint;
+
+    const UNWATCHED: PointWatch<'_> = PointWatch {
+        point: SchedulePoint { steps: 0, rounds: 0, chunks: 1 },
+        observer: &NoObserver,
+    };
 
     #[test]
     fn counters_count_up_to_their_limit() {
         for inputs in 0..7 {
             for limit in 0..8 {
                 for set in 0..1_u32 << inputs {
-                    let mut formula = Formula::new();
+                    let mut formula = Formula::new(UNWATCHED);
                     let literals: Vec<Literal> =
                         (0..inputs).map(|_| formula.add_variable()).collect();
                     let counts = formula.count_inputs(&literals, limit);
@@ -198,7 +242,7 @@ mod tests {
 
     #[test]
     fn known_terms_leave_clauses() {
-        let mut formula = Formula::new();
+        let mut formula = Formula::new(UNWATCHED);
         let literal = formula.add_variable();
         formula.add_clause(&[Term::Known(true), literal.into()]);
         formula.add_clause(&[Term::Known(false), (!literal).into()]);
@@ -209,7 +253,7 @@ mod tests {
     }
 
     /// So many pigeons and one hole less.
-    fn add_pigeons(formula: &mut Formula, pigeons: usize) {
+    fn add_pigeons(formula: &mut Formula<'_>, pigeons: usize) {
         let sits: Vec<Vec<Literal>> =
             (0..pigeons).map(|_| (1..pigeons).map(|_| formula.add_variable()).collect()).collect();
         for holes in &sits {
@@ -227,7 +271,7 @@ mod tests {
 
     #[test]
     fn conflicts_are_limited() {
-        let mut formula = Formula::new();
+        let mut formula = Formula::new(UNWATCHED);
         add_pigeons(&mut formula, 7);
         assert_eq!(formula.solve(10), Verdict::OutOfConflicts);
         let before = formula.count_conflicts();

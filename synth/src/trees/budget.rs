@@ -3,16 +3,25 @@
 
 use super::demand::TreeDemand;
 use super::error::TreeError;
+use crate::observer::{NoObserver, REPORTED_TESTS, SearchObserver, SearchProgress};
 use std::fmt;
 
 /// How many arcs the network of one flow test has; a larger one counts as several.
 const ARCS_PER_TEST: u64 = 1 << 10;
 
 /// What trees are asked for with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct PackRequest {
+#[derive(Clone, Copy, Debug)]
+pub struct PackRequest<'a> {
     /// How much may be done.
     pub budget: PackBudget,
+    /// Who can stop the search, which has no trees then: [`TreeError::OutOfBudget`] with [`PackLimit::Observer`].
+    pub observer: &'a dyn SearchObserver,
+}
+
+impl Default for PackRequest<'_> {
+    fn default() -> Self {
+        PackRequest { budget: PackBudget::default(), observer: &NoObserver }
+    }
 }
 
 /// How much may be done for trees. [`TreeError::OutOfBudget`] reports what did not suffice.
@@ -38,6 +47,8 @@ pub enum PackLimit {
     FlowTests,
     /// [`PackBudget::tree_edges`].
     TreeEdges,
+    /// None: [`PackRequest::observer`] stopped the search.
+    Observer,
 }
 
 impl fmt::Display for PackLimit {
@@ -45,26 +56,36 @@ impl fmt::Display for PackLimit {
         f.write_str(match self {
             PackLimit::FlowTests => "flow tests",
             PackLimit::TreeEdges => "edges of trees",
+            PackLimit::Observer => "the observer",
         })
     }
 }
 
 /// Counts what is done.
 #[derive(Debug)]
-pub(super) struct FlowMeter {
+pub(super) struct FlowMeter<'a> {
     budget: PackBudget,
+    observer: &'a dyn SearchObserver,
     tests: u64,
     edges: u64,
 }
 
-impl FlowMeter {
-    pub(super) fn new(request: PackRequest) -> FlowMeter {
-        FlowMeter { budget: request.budget, tests: 0, edges: 0 }
+impl<'a> FlowMeter<'a> {
+    pub(super) fn new(request: PackRequest<'a>) -> FlowMeter<'a> {
+        let PackRequest { budget, observer } = request;
+        FlowMeter { budget, observer, tests: 0, edges: 0 }
     }
 
     /// Counts one maximum flow in a network of so many arcs.
     pub(super) fn count_flow(&mut self, arcs: usize) -> Result<(), TreeError> {
+        if self.observer.is_stopped() {
+            return Err(TreeError::OutOfBudget(PackLimit::Observer));
+        }
+        let before = self.tests;
         self.tests += 1 + arcs as u64 / ARCS_PER_TEST;
+        if self.tests / REPORTED_TESTS > before / REPORTED_TESTS {
+            self.observer.report(SearchProgress::TestingFlows { tests: self.tests });
+        }
         if self.tests > self.budget.flow_tests {
             return Err(TreeError::OutOfBudget(PackLimit::FlowTests));
         }
@@ -75,15 +96,15 @@ impl FlowMeter {
     pub(super) fn try_within<T>(
         &mut self,
         tests: u64,
-        search: impl FnOnce(&mut FlowMeter) -> Result<T, TreeError>,
+        search: impl FnOnce(&mut FlowMeter<'_>) -> Result<T, TreeError>,
     ) -> Result<Option<T>, TreeError> {
         let left = self.budget.flow_tests.saturating_sub(self.tests).min(tests);
         let budget = PackBudget { flow_tests: left, ..self.budget };
-        let mut inner = FlowMeter { budget, tests: 0, edges: self.edges };
+        let mut inner = FlowMeter { budget, observer: self.observer, tests: 0, edges: self.edges };
         let found = search(&mut inner);
         self.tests += inner.tests.min(left);
         match found {
-            Err(TreeError::OutOfBudget(_)) => Ok(None),
+            Err(TreeError::OutOfBudget(PackLimit::FlowTests | PackLimit::TreeEdges)) => Ok(None),
             other => other.map(Some),
         }
     }

@@ -45,7 +45,7 @@ impl RootedNetwork {
         &mut self,
         ranks: impl Iterator<Item = Vertex>,
         enough: u64,
-        meter: &mut FlowMeter,
+        meter: &mut FlowMeter<'_>,
     ) -> Result<u64, TreeError> {
         self.network.clear_flow();
         // What arrived at one rank is led on to the next: a flow to one and a flow to the other differ by a flow
@@ -78,7 +78,7 @@ impl RootedNetwork {
 pub(super) fn is_rooted_connected(
     graph: &SplitGraph,
     demand: &TreeDemand,
-    meter: &mut FlowMeter,
+    meter: &mut FlowMeter<'_>,
 ) -> Result<bool, TreeError> {
     let mut network = RootedNetwork::new(graph.count_vertices(), demand);
     for edge in graph.list_edges() {

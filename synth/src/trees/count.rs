@@ -29,7 +29,7 @@ pub(super) fn find_least_time(
     topology: &Topology,
     symmetry: &Symmetry,
     counted: CountedTrees,
-    meter: &mut FlowMeter,
+    meter: &mut FlowMeter<'_>,
 ) -> Result<TreeDemand, TreeError> {
     let CountedTrees { roots, k, rho } = counted;
     if k == 0 {
@@ -96,7 +96,7 @@ impl<'a> FeasibilityTest<'a> {
     fn is_feasible(
         &mut self,
         demand: &TreeDemand,
-        meter: &mut FlowMeter,
+        meter: &mut FlowMeter<'_>,
     ) -> Result<bool, TreeError> {
         for (arc, capacity) in self.arcs.iter().zip(demand.capacities.as_slice()) {
             self.network.set_capacity(*arc, *capacity);

@@ -40,6 +40,7 @@ impl fmt::Display for TreeError {
             TreeError::UnevenSwitch { switch } => {
                 write!(f, "what passes switch {switch} cannot be divided among trees without loss")
             }
+            TreeError::OutOfBudget(PackLimit::Observer) => write!(f, "the search was stopped"),
             TreeError::OutOfBudget(limit) => write!(f, "the budget of {limit} did not suffice"),
             TreeError::Arithmetic(error) => error.fmt(f),
             TreeError::Flawed(flaw) => write!(f, "the trees that were found are wrong: {flaw}"),

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub(super) fn pack_exactly(
     graph: &RankGraph,
     demand: &TreeDemand,
-    meter: &mut FlowMeter,
+    meter: &mut FlowMeter<'_>,
 ) -> Result<Vec<RankTree>, TreeError> {
     let mut packing = ExactPacking::new(graph, demand);
     let mut trees = Vec::new();
@@ -106,7 +106,7 @@ impl ExactPacking {
     fn grow_level(
         &mut self,
         tree: PartialTree,
-        meter: &mut FlowMeter,
+        meter: &mut FlowMeter<'_>,
     ) -> Result<PartialTree, TreeError> {
         let mut tree = tree;
         let mut network = GrowthNetwork::new(self);
@@ -212,7 +212,11 @@ impl GrowthNetwork {
     }
 
     /// How much of an edge can be added, up to its room.
-    fn measure_room(&mut self, edge: GrowthEdge, meter: &mut FlowMeter) -> Result<u64, TreeError> {
+    fn measure_room(
+        &mut self,
+        edge: GrowthEdge,
+        meter: &mut FlowMeter<'_>,
+    ) -> Result<u64, TreeError> {
         meter.count_flow(self.arcs)?;
         // What is missing of a tree that has joined the end of the edge flows there anyway.
         let mut missing = 0;

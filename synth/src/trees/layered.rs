@@ -29,7 +29,7 @@ pub(super) fn pack_layered(
     graph: &RankGraph,
     translations: &Translations,
     demand: &TreeDemand,
-    meter: &mut FlowMeter,
+    meter: &mut FlowMeter<'_>,
 ) -> Result<Option<Vec<RankTree>>, TreeError> {
     let distances = Distances::new(graph, translations);
     let mut shares: DenseMap<Vertex, ParentShares> =
@@ -99,7 +99,7 @@ fn assign_parents(
     distances: &Distances<'_>,
     demand: &TreeDemand,
     rank: Vertex,
-    meter: &mut FlowMeter,
+    meter: &mut FlowMeter<'_>,
 ) -> Result<Option<ParentShares>, TreeError> {
     let ranks = graph.count_ranks();
     let entering = &graph.entering[rank];
@@ -156,7 +156,7 @@ impl RootChoice<'_> {
     fn cut_trees(
         &self,
         demand: &TreeDemand,
-        meter: &mut FlowMeter,
+        meter: &mut FlowMeter<'_>,
         trees: &mut Vec<RankTree>,
     ) -> Result<(), TreeError> {
         let supply = demand.supplies[self.root];

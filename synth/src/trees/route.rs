@@ -59,7 +59,7 @@ impl PathPools {
 pub(super) fn route_trees(
     graph: RankGraph,
     trees: Vec<RankTree>,
-    meter: &mut FlowMeter,
+    meter: &mut FlowMeter<'_>,
 ) -> Result<Vec<WeightedTree>, TreeError> {
     let mut pools = PathPools::new(graph);
     let mut routed = Vec::with_capacity(trees.len());

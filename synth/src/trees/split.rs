@@ -22,7 +22,7 @@ pub(super) fn split_switches(
     topology: &Topology,
     graph: SplitGraph,
     demand: &TreeDemand,
-    meter: &mut FlowMeter,
+    meter: &mut FlowMeter<'_>,
 ) -> Result<SplitGraph, TreeError> {
     let mut graph = graph;
     for switch in order_switches(&graph) {
@@ -82,7 +82,7 @@ impl<'a> SwitchSplitter<'a> {
     }
 
     /// Splits off what can be: evenly at first, so that trees become flat, and then the rest.
-    fn split(mut self, demand: &TreeDemand, meter: &mut FlowMeter) -> Result<(), TreeError> {
+    fn split(mut self, demand: &TreeDemand, meter: &mut FlowMeter<'_>) -> Result<(), TreeError> {
         let whole = PortCapacities::new(self.graph, self.switch, &self.grid);
         let mut offsets = self.grid.list_offsets(SpreadReach::OtherGroups);
         offsets
@@ -111,7 +111,7 @@ impl<'a> SwitchSplitter<'a> {
         pair: PortPair,
         limit: u64,
         demand: &TreeDemand,
-        meter: &mut FlowMeter,
+        meter: &mut FlowMeter<'_>,
     ) -> Result<(), TreeError> {
         let asked = self.rest.find_room(pair).min(limit);
         if asked == 0 || self.exhausted.contains(&pair) {
@@ -147,7 +147,11 @@ impl<'a> SwitchSplitter<'a> {
     }
 
     /// Whether what is left at the switch is not needed.
-    fn drop_rest(mut self, demand: &TreeDemand, meter: &mut FlowMeter) -> Result<(), TreeError> {
+    fn drop_rest(
+        mut self,
+        demand: &TreeDemand,
+        meter: &mut FlowMeter<'_>,
+    ) -> Result<(), TreeError> {
         let is_left = |port: &&Vertex| {
             let [to, from] = [
                 self.graph.find_capacity(**port, self.switch),

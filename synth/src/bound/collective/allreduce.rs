@@ -3,7 +3,7 @@
 use super::bandwidth::{from_cut, from_roots};
 use super::{BandwidthBound, Machine};
 use crate::bound::allreduce::bound_allreduce_under;
-use crate::bound::cut::bound_allgather_under;
+use crate::bound::cut::bound_allgather_until;
 use crate::bound::rooted::{bound_broadcast, bound_reduce};
 use crate::bound::{BoundError, Completeness, CutBound};
 use crate::graph::{SwitchAbilities, Topology, Vertex};
@@ -24,13 +24,13 @@ pub struct AllReduceComparison {
 /// The bound of an AllReduce whose parts are each summed up at one rank; where the program is too large, the bound of
 /// all cuts.
 pub(super) fn bound_directly(machine: Machine<'_>) -> Result<BandwidthBound, BoundError> {
-    let Machine { topology, symmetry, budget } = machine;
-    match bound_allreduce_under(topology, symmetry, budget) {
+    let Machine { topology, symmetry, limits } = machine;
+    match bound_allreduce_under(topology, symmetry, limits) {
         Ok(bound) => {
             // What a cut shows holds for every schedule, and does not suffer from rates that are far apart.
             let cut = bound_by_cuts(topology)?;
             if cut.value >= bound.value {
-                return Ok(from_cut(cut, Completeness::Optimal));
+                return Ok(from_cut(cut, bound.completeness));
             }
             Ok(from_roots(bound))
         }
@@ -51,12 +51,14 @@ fn bound_by_cuts(topology: &Topology) -> Result<CutBound, BoundError> {
     Ok(backward)
 }
 
-/// What the halves of an AllReduce need.
-pub(super) fn compare_halves(machine: Machine<'_>) -> Result<AllReduceComparison, BoundError> {
-    let Machine { topology, symmetry, budget } = machine;
-    let gathered = bound_allgather_under(topology, symmetry)?.value;
+/// What the halves of an AllReduce need; `None` if the observer stops the search.
+pub(super) fn compare_halves(
+    machine: Machine<'_>,
+) -> Result<Option<AllReduceComparison>, BoundError> {
+    let Machine { topology, symmetry, limits } = machine;
+    let gathered = bound_allgather_until(topology, symmetry, limits.observer)?.value;
     // The orbits of the vertices are the same on the reversed topology.
-    let scattered = bound_allgather_under(&topology.reverse(), symmetry)?.value;
+    let scattered = bound_allgather_until(&topology.reverse(), symmetry, limits.observer)?.value;
     let composed_per_shard = gathered.checked_add(scattered)?;
     let ranks = Rational::from_integer(u64::from(topology.count_ranks()));
     let composed = composed_per_shard.checked_div(ranks)?;
@@ -71,11 +73,13 @@ pub(super) fn compare_halves(machine: Machine<'_>) -> Result<AllReduceComparison
         let Ok(plain) = Topology::new(topology.count_ranks(), switches, edges) else {
             return Err(BoundError::TooLarge);
         };
-        match bound_allreduce_under(&plain, symmetry, budget) {
+        match bound_allreduce_under(&plain, symmetry, limits) {
             Ok(bound) => Some(bound.value),
             Err(BoundError::TooLarge) => None,
             Err(error) => return Err(error),
         }
     };
-    Ok(AllReduceComparison { composed, composed_per_shard, without_abilities })
+    let is_stopped = limits.observer.is_stopped();
+    let found = AllReduceComparison { composed, composed_per_shard, without_abilities };
+    Ok((!is_stopped).then_some(found))
 }

@@ -4,8 +4,8 @@ use super::limit::{is_broadcast_limit, is_reduce_limit};
 use super::{Attainment, BandwidthBound, BandwidthWitness, BoundScope, Machine, allreduce};
 use crate::bound::allreduce::{AllReduceBound, bound_rooted_demands};
 use crate::bound::alltoall::bound_alltoall_under;
-use crate::bound::cut::bound_allgather_under;
-use crate::bound::cut_search::search_cut;
+use crate::bound::cut::bound_allgather_until;
+use crate::bound::cut_search::search_cut_until;
 use crate::bound::flows::{FlowBound, Layering, bound_flows};
 use crate::bound::rooted::{bound_broadcast, bound_gather, bound_reduce, bound_scatter};
 use crate::bound::{BoundBudget, BoundError, Completeness, CutBound, reverse_cut, reverse_error};
@@ -24,11 +24,11 @@ pub(super) fn bound_bandwidth(
 }
 
 fn bound_known(machine: Machine<'_>, kind: CollectiveKind) -> Result<BandwidthBound, BoundError> {
-    let Machine { topology, symmetry, budget } = machine;
+    let Machine { topology, symmetry, limits } = machine;
     let cut = match kind {
         CollectiveKind::AllReduce => return allreduce::bound_directly(machine),
         CollectiveKind::AllToAll => {
-            let bound = bound_alltoall_under(topology, symmetry, budget)?;
+            let bound = bound_alltoall_under(topology, symmetry, limits)?;
             return Ok(BandwidthBound {
                 value: bound.value,
                 completeness: bound.completeness,
@@ -37,10 +37,11 @@ fn bound_known(machine: Machine<'_>, kind: CollectiveKind) -> Result<BandwidthBo
                 scope: BoundScope::EverySchedule,
             });
         }
-        CollectiveKind::AllGather => bound_allgather_under(topology, symmetry)?,
+        CollectiveKind::AllGather => bound_allgather_until(topology, symmetry, limits.observer)?,
         CollectiveKind::ReduceScatter => {
             // The orbits of the vertices are the same on the reversed topology.
-            let reversed = bound_allgather_under(&topology.reverse(), symmetry);
+            let reversed = topology.reverse();
+            let reversed = bound_allgather_until(&reversed, symmetry, limits.observer);
             reverse_cut(topology, reversed.map_err(reverse_error)?)
         }
         CollectiveKind::Broadcast(root) => bound_broadcast(topology, root)?,
@@ -49,8 +50,8 @@ fn bound_known(machine: Machine<'_>, kind: CollectiveKind) -> Result<BandwidthBo
         CollectiveKind::Gather(root) => bound_gather(topology, root)?,
     };
     let is_limit = match kind {
-        CollectiveKind::Broadcast(root) => is_broadcast_limit(topology, root),
-        CollectiveKind::Reduce(root) => is_reduce_limit(topology, root),
+        CollectiveKind::Broadcast(root) => is_broadcast_limit(topology, root, limits.observer),
+        CollectiveKind::Reduce(root) => is_reduce_limit(topology, root, limits.observer),
         CollectiveKind::AllGather
         | CollectiveKind::ReduceScatter
         | CollectiveKind::AllToAll
@@ -59,16 +60,16 @@ fn bound_known(machine: Machine<'_>, kind: CollectiveKind) -> Result<BandwidthBo
         | CollectiveKind::Gather(_) => false,
     };
     let attainment = if is_limit { Attainment::LimitOnly } else { Attainment::Unknown };
-    Ok(BandwidthBound { attainment, ..from_cut(cut, Completeness::Optimal) })
+    Ok(BandwidthBound { attainment, ..from_cut(cut, limits.complete()) })
 }
 
 /// The bound of the program over flows, or that of a cut if it is as large, which is easier to see. For sums that the
 /// same ranks contribute to and get, as in an AllReduce, the bound is that of schedules which sum each part up at one
 /// rank.
 fn bound_demands(machine: Machine<'_>, demands: &DemandList) -> Result<BandwidthBound, BoundError> {
-    let Machine { topology, budget, .. } = machine;
-    let cut = search_cut(topology, demands)?;
-    let bound = match bound_flows(topology, demands, Layering::Unlimited, budget) {
+    let Machine { topology, limits, .. } = machine;
+    let cut = search_cut_until(topology, demands, limits.observer)?;
+    let bound = match bound_flows(topology, demands, Layering::Unlimited, limits) {
         Ok(flows) if flows.value > cut.value => from_flows(flows),
         Ok(flows) => from_cut(cut, flows.completeness),
         Err(BoundError::TooLarge) => {
@@ -83,7 +84,7 @@ fn bound_demands(machine: Machine<'_>, demands: &DemandList) -> Result<Bandwidth
     if !demands.as_slice().iter().all(is_like_allreduce) || !demands.has_joint_sums() {
         return Ok(bound);
     }
-    match bound_rooted_demands(topology, demands, budget) {
+    match bound_rooted_demands(topology, demands, limits) {
         Ok(rooted) if rooted.value > bound.value => Ok(from_roots(rooted)),
         Ok(_) | Err(BoundError::TooLarge | BoundError::NoRoot) => Ok(bound),
         Err(error) => Err(error),
@@ -129,7 +130,7 @@ pub(super) fn include_hops(
     hops: u32,
     bandwidth: &mut BandwidthBound,
 ) -> Result<Option<SketchGap>, BoundError> {
-    let Machine { topology, budget, .. } = machine;
+    let Machine { topology, limits, .. } = machine;
     let ranks = topology.count_ranks();
     let demands = match collective {
         // No way is longer.
@@ -143,7 +144,7 @@ pub(super) fn include_hops(
     if hops > 1 && demands.has_joint_sums() {
         return Ok(Some(SketchGap::HopsOfSums));
     }
-    match bound_flows(topology, &demands, Layering::Hops(hops), budget) {
+    match bound_flows(topology, &demands, Layering::Hops(hops), limits) {
         Ok(flows) => {
             if flows.value > bandwidth.value {
                 *bandwidth = from_flows(flows);

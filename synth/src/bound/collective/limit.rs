@@ -9,9 +9,15 @@ use crate::bound::steps::measure_distances;
 use crate::dense::DenseMap;
 use crate::flow::{FlowNetwork, FlowNode};
 use crate::graph::{Topology, Vertex};
+use crate::observer::SearchObserver;
 
-/// Whether a broadcast takes more than its bound in any number of steps. That it does not is not said.
-pub(super) fn is_broadcast_limit(topology: &Topology, root: Vertex) -> bool {
+/// Whether a broadcast takes more than its bound in any number of steps. That it does not is not said, and nothing is if
+/// the observer stops the search.
+pub(super) fn is_broadcast_limit(
+    topology: &Topology,
+    root: Vertex,
+    observer: &dyn SearchObserver,
+) -> bool {
     let mut network = FlowNetwork::new(topology.count_vertices());
     for (edge, weight) in topology.weighted_edges() {
         network.add_arc(FlowNode(edge.from.0), FlowNode(edge.to.0), weight);
@@ -22,6 +28,9 @@ pub(super) fn is_broadcast_limit(topology: &Topology, root: Vertex) -> bool {
     let first = find_near(topology, root);
     let reversed = topology.reverse();
     for rank in topology.ranks().filter(|rank| *rank != root) {
+        if observer.is_stopped() {
+            return false;
+        }
         network.clear_flow();
         let limit = least.saturating_add(1);
         let flow = network.maximize_flow(source, FlowNode(rank.0), limit);
@@ -43,8 +52,12 @@ pub(super) fn is_broadcast_limit(topology: &Topology, root: Vertex) -> bool {
 }
 
 /// Whether a Reduce takes more than its bound in any number of steps.
-pub(super) fn is_reduce_limit(topology: &Topology, root: Vertex) -> bool {
-    is_broadcast_limit(&topology.reverse(), root)
+pub(super) fn is_reduce_limit(
+    topology: &Topology,
+    root: Vertex,
+    observer: &dyn SearchObserver,
+) -> bool {
+    is_broadcast_limit(&topology.reverse(), root, observer)
 }
 
 /// The rank, and the switches that it reaches through switches only.

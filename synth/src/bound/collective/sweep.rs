@@ -46,7 +46,8 @@ pub enum StepWitness {
 pub enum SweepEnd {
     /// The last one is the bound for any number of steps.
     ReachedBandwidth,
-    /// The program of the last one ended at a budget: so would those for more steps, which are larger.
+    /// The program of the last one ended at a budget: so would those for more steps, which are larger. Or the observer
+    /// stopped the search.
     OutOfBudget,
     /// There are as many as were asked for.
     MaxSteps,
@@ -60,7 +61,7 @@ pub(super) struct StepSweep {
     pub(super) end: SweepEnd,
 }
 
-/// Goes on until the bound for any number of steps is reached.
+/// Goes on until the bound for any number of steps is reached, or the observer stops the search.
 pub(super) fn bound_each_step(
     machine: Machine<'_>,
     collective: &Collective,
@@ -69,6 +70,10 @@ pub(super) fn bound_each_step(
 ) -> Result<StepSweep, BoundError> {
     let mut sweep = StepSweep { bounds: Vec::new(), end: SweepEnd::MaxSteps };
     for steps in steps {
+        if machine.limits.observer.is_stopped() {
+            sweep.end = SweepEnd::OutOfBudget;
+            break;
+        }
         let bound = match bound_in_steps(machine, collective, steps) {
             Err(BoundError::TooLarge) => {
                 sweep.end = SweepEnd::TooLarge;
@@ -118,18 +123,18 @@ fn bound_in_steps(
     collective: &Collective,
     steps: u32,
 ) -> Result<BoundInSteps, BoundError> {
-    let Machine { topology, symmetry, budget } = machine;
+    let Machine { topology, symmetry, limits } = machine;
     let ranks = topology.count_ranks();
     let flows = match collective {
         Collective::Known(CollectiveKind::AllGather) => {
-            let bound = bound_allgather_in_steps_under(topology, symmetry, steps, budget)?;
+            let bound = bound_allgather_in_steps_under(topology, symmetry, steps, limits)?;
             return Ok(from_layers(bound));
         }
         Collective::Known(CollectiveKind::ReduceScatter) => {
             // The orbits of edges are numbered in the order of the edges, which is another one there.
             let reversed = topology.reverse();
             let symmetry = find_symmetry(&reversed);
-            let bound = bound_allgather_in_steps_under(&reversed, &symmetry, steps, budget);
+            let bound = bound_allgather_in_steps_under(&reversed, &symmetry, steps, limits);
             return Ok(from_layers(bound.map_err(reverse_error)?));
         }
         Collective::Known(kind) if kind.count_demands(ranks) > MAX_LISTED_DEMANDS => {
@@ -137,10 +142,10 @@ fn bound_in_steps(
         }
         Collective::Known(kind) => {
             let demands = kind.list_demands(ranks);
-            bound_flows(topology, &demands, Layering::Steps(steps), budget)?
+            bound_flows(topology, &demands, Layering::Steps(steps), limits)?
         }
         Collective::Demands(demands) => {
-            bound_flows(topology, demands, Layering::Steps(steps), budget)?
+            bound_flows(topology, demands, Layering::Steps(steps), limits)?
         }
     };
     Ok(BoundInSteps {

@@ -10,6 +10,7 @@ use crate::bound::rounding::{find_time, rate_fractions};
 use crate::dense::DenseMap;
 use crate::flow::FlowNode;
 use crate::graph::Topology;
+use crate::observer::SearchObserver;
 use crate::simplex::{LinearTerm, Unknown};
 use std::collections::BTreeMap;
 
@@ -135,7 +136,11 @@ fn name_pair(group: &FlowGroup, commodity: usize, place: LayerEdge) -> Option<Pa
 }
 
 impl CutFinder<FlowCut> for FlowSearch<'_> {
-    fn find_violated_cuts(&mut self, values: &DenseMap<Unknown, f64>) -> Vec<ViolatedCut<FlowCut>> {
+    fn find_violated_cuts(
+        &mut self,
+        values: &DenseMap<Unknown, f64>,
+        observer: &dyn SearchObserver,
+    ) -> Vec<ViolatedCut<FlowCut>> {
         let mut found = Vec::new();
         for (group_index, (group, parts)) in self.groups.iter().zip(&self.parts).enumerate() {
             for place in &self.network.arcs {
@@ -147,6 +152,9 @@ impl CutFinder<FlowCut> for FlowSearch<'_> {
                 self.network.flow.set_capacity(place.arc, sent + 1);
             }
             for (commodity_index, commodity) in group.commodities.iter().enumerate() {
+                if observer.is_stopped() {
+                    return found;
+                }
                 for side in find_cuts(&mut self.network, commodity) {
                     let bound = self.network.measure_demand(commodity, &side);
                     let mut terms = Vec::new();

@@ -39,7 +39,7 @@ pub(super) fn assign_step(
     let mut failed = least.saturating_sub(1);
     let mut rounds = least;
     let mut found = loop {
-        match step.try_rounds(rounds, &users) {
+        match step.try_rounds(rounds, &users)? {
             Some(moves) => break moves,
             None if rounds >= most => return Err(ConstructionError::TooLarge),
             None => {}
@@ -49,7 +49,7 @@ pub(super) fn assign_step(
     };
     while rounds - failed > 1 {
         let middle = failed + (rounds - failed) / 2;
-        match step.try_rounds(middle, &users) {
+        match step.try_rounds(middle, &users)? {
             Some(moves) => (found, rounds) = (moves, middle),
             None => failed = middle,
         }
@@ -71,12 +71,17 @@ impl StepAssignment<'_> {
     }
 
     /// The moves of all receivers, if they fit into so many rounds.
-    fn try_rounds(&self, rounds: u64, users: &DenseMap<EdgeIndex, u64>) -> Option<Vec<Move>> {
+    fn try_rounds(
+        &self,
+        rounds: u64,
+        users: &DenseMap<EdgeIndex, u64>,
+    ) -> Result<Option<Vec<Move>>, ConstructionError> {
         let finder = &self.broadcasts.finder;
         let edges = finder.topology().edges().len();
         let mut loads: DenseMap<EdgeIndex, u64> = DenseMap::filled(edges, 0);
         let mut moves = Vec::new();
         for receiver in finder.topology().ranks() {
+            self.broadcasts.check_observer()?;
             // Networks of all receivers at once take too much memory where all are on one switch.
             let arrivals = self.broadcasts.collect(receiver, self.step);
             let mut network = ArrivalNetwork::new(finder, &arrivals);
@@ -94,7 +99,7 @@ impl StepAssignment<'_> {
             };
             if network.maximize(supply, share) < total && network.maximize(supply, capacity) < total
             {
-                return None;
+                return Ok(None);
             }
             let passages = network.decompose(finder);
             for passage in &passages {
@@ -104,7 +109,7 @@ impl StepAssignment<'_> {
             }
             self.list_moves(&arrivals, &passages, &mut moves);
         }
-        Some(moves)
+        Ok(Some(moves))
     }
 
     /// The pieces of each unit, in order, on the ways that were found for it.

@@ -1,0 +1,112 @@
+//! What a search is about: the units of a collective on a machine.
+
+use super::FrontierRequest;
+use super::compose::{compose_constructed, count_shards};
+use super::construct::Construction;
+use super::request::SymmetryUse;
+use crate::automorphism::{Symmetry, find_symmetry};
+use crate::bound::BoundError;
+use crate::bound::collective::CollectiveBounds;
+use crate::bound::steps::{bound_demand_steps, bound_steps};
+use crate::collective::{Collective, CollectiveKind, DemandList};
+use crate::graph::Topology;
+use crate::rational::{ArithmeticError, Rational};
+use crate::schedule::{SchedulePoint, StepSchedule, Unit, list_units};
+use crate::steps::{SearchDirection, SearchError, SearchSubject, UnitSearch};
+
+/// How many values demands may have, after their common factor is divided out. Each is a unit of its own, and more have
+/// no schedule that is worth a search for single pieces.
+const MAX_VALUES: u64 = 1 << 16;
+
+/// What a search is about.
+pub(super) struct Subject<'a> {
+    pub(super) topology: &'a Topology,
+    pub(super) units: Vec<Unit>,
+    collective: Collective,
+    direction: SearchDirection,
+    symmetry: Symmetry,
+    /// How many units each chunk of the bounds is.
+    shards: Rational,
+}
+
+/// The least number of steps of a collective.
+pub(super) fn find_least_steps(
+    topology: &Topology,
+    collective: &Collective,
+) -> Result<u32, BoundError> {
+    match collective {
+        // The composition has its halves one after the other.
+        Collective::Known(CollectiveKind::AllReduce) => {
+            let half = bound_steps(topology, CollectiveKind::AllReduce)?;
+            Ok(half.steps.saturating_mul(2))
+        }
+        Collective::Known(kind) => Ok(bound_steps(topology, *kind)?.steps),
+        Collective::Demands(demands) => Ok(bound_demand_steps(topology, demands)?.steps),
+    }
+}
+
+impl<'a> Subject<'a> {
+    pub(super) fn new(
+        topology: &'a Topology,
+        bounds: &CollectiveBounds,
+        request: &FrontierRequest<'_>,
+    ) -> Result<Subject<'a>, SearchError> {
+        let ranks = topology.count_ranks();
+        let collective = bounds.collective.clone();
+        let shards = match &collective {
+            Collective::Known(kind) => count_shards(*kind, ranks),
+            Collective::Demands(demands) if count_values(demands) > MAX_VALUES => {
+                return Err(SearchError::TooLarge);
+            }
+            Collective::Demands(_) => Rational::ONE,
+        };
+        let units = list_units(&collective, ranks);
+        // The symmetries of a machine need not keep a root.
+        let symmetry = match (request.symmetry, &collective) {
+            (SymmetryUse::Auto, Collective::Known(kind)) if kind.root().is_none() => {
+                find_symmetry(topology)
+            }
+            (SymmetryUse::Auto, Collective::Demands(_)) => find_symmetry(topology),
+            (SymmetryUse::Auto, Collective::Known(_)) | (SymmetryUse::None, _) => {
+                Symmetry::trivial(topology)
+            }
+        };
+        let direction = SearchDirection::find(&collective, &units);
+        Ok(Subject { topology, units, collective, direction, symmetry, shards })
+    }
+
+    /// The time of a schedule of a size, per chunk of the bounds.
+    pub(super) fn compute_time(&self, point: SchedulePoint) -> Result<Rational, ArithmeticError> {
+        point.compute_time(self.topology)?.checked_div(self.shards)
+    }
+
+    /// What the solver needs to know; `None` if it is not asked.
+    pub(super) fn prepare_search(
+        &self,
+        request: &FrontierRequest<'_>,
+    ) -> Result<Option<UnitSearch<'_>>, SearchError> {
+        let Subject { topology, units, direction, symmetry, .. } = self;
+        let subject = SearchSubject { topology, units, direction: *direction, symmetry };
+        let prepare = || UnitSearch::new(subject, request.solver, request.observer);
+        request.engine.has_solver().then(prepare).transpose()
+    }
+
+    /// Constructed schedules.
+    pub(super) fn construct(
+        &self,
+        request: &FrontierRequest<'_>,
+    ) -> Result<Vec<StepSchedule>, SearchError> {
+        let construction = Construction::new(request);
+        match self.collective {
+            Collective::Known(CollectiveKind::AllReduce) => compose_constructed(self, request),
+            Collective::Known(kind) => construction.construct_known(self.topology, kind),
+            Collective::Demands(_) => {
+                construction.construct_units(self.topology, &self.units, self.direction)
+            }
+        }
+    }
+}
+
+fn count_values(demands: &DemandList) -> u64 {
+    demands.as_slice().iter().map(|demand| demand.count).sum()
+}
