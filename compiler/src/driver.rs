@@ -29,7 +29,7 @@ use crate::plan::map::Map;
 use crate::plan::{message, read, write};
 use crate::resolve::{self, program};
 use crate::source::{FileId, SourceMap};
-pub use analysis::analyze;
+pub use analysis::{MeasuredBandwidth, analyze, measure_bandwidth};
 pub use contract::{Known, Shared};
 pub use decompile::{Source, decompile};
 pub use diff::{Side, diff};

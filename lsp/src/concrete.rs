@@ -4,6 +4,7 @@
 //! the text. Programs that would take long are skipped, because a feature must answer at once.
 
 use crate::database::{self, Configuration, Db, Declaration};
+use compiler::driver;
 use compiler::elaborate::observe::Observed;
 use compiler::elaborate::{self, Settings};
 use compiler::ir;
@@ -97,4 +98,16 @@ pub fn lowered<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Option<Ar
     let program = concrete(db, declaration).program.clone()?;
     replicate::replicable(&program).ok()?;
     Some(Arc::new(optimize::optimize(ir::Program::clone(&program), Stage::Sync)))
+}
+
+/// For how many ranks the least time is computed while somebody types: the linear programs for more may take seconds.
+const MAX_BOUNDED_RANKS: usize = 128;
+
+/// How long the program takes on its machine, beside the least time; none if it names no machine, has too many
+/// operations or ranks, or if the least time is not known.
+#[salsa::tracked(returns(clone))]
+pub fn bandwidth<'db>(db: &'db dyn Db, declaration: Declaration<'db>) -> Option<String> {
+    let program = promised(db, declaration, MAX_OPERATIONS)?;
+    let is_small = program.ranks.len() <= MAX_BOUNDED_RANKS;
+    is_small.then(|| driver::measure_bandwidth(&program))??.summarize()
 }

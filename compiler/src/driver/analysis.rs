@@ -25,34 +25,125 @@ pub fn analyze(program: &Program) -> Option<Diagnostic> {
     let machine = program.machine.as_deref()?;
     let place = program.collective.place?;
     let note = |text: String| Diagnostic::new(Code::N0503, place, text);
-    let unknown =
-        |why: &str| note(format!("what the links of `{}` carry is not known: {why}", machine.name));
-    let busiest = match find_busiest(program, machine) {
-        Ok(Some(busiest)) => busiest,
-        Ok(None) => return Some(note(format!("no link of `{}` carries anything", machine.name))),
-        Err(_) => return Some(unknown("the numbers are too large")),
+    let (message, ends) = match measure_busiest_link(program, machine) {
+        Ok(Some(busiest)) => {
+            let message = match find_least(program, machine).map(|least| busiest.compare(&least)) {
+                Ok(Ok(measured)) => measured.describe(machine, &busiest),
+                Ok(Err(_)) => describe_unknown(machine),
+                Err(error) => {
+                    format!("{}; the least is not known: {error}", busiest.describe(machine))
+                }
+            };
+            (message, Some(busiest.ends))
+        }
+        Ok(None) => (format!("no link of `{}` carries anything", machine.name), None),
+        Err(_) => (describe_unknown(machine), None),
     };
-    let request = BoundRequest { max_steps: Some(0), ..BoundRequest::default() };
-    let least = collect_demands(&program.ranks.iter().cloned().collect::<Vec<Rank>>())
-        .map_err(|error| error.to_string())
-        .and_then(|collective| {
-            if program.collective.op != ReduceOp::Sum && has_common_contributions(&collective) {
-                return Err("its values have parts in common, and are no sums".to_owned());
-            }
-            bound_collective(&machine.graph, &collective, &Sketch::default(), &request)
-                .map_err(|error| error.to_string())
-        });
-    let message = match least {
-        Ok(bounds) => compare(machine, &busiest, &bounds),
-        Err(error) => Ok(format!("{}; the least is not known: {error}", busiest.describe(machine))),
-    };
-    let Ok(message) = message else { return Some(unknown("the numbers are too large")) };
     let report = note(message);
-    let declared = machine.places.get(&busiest.ends).copied();
-    Some(match declared {
-        Some(span) => report.and(span, format!("this is {}", busiest.name(machine))),
+    Some(match ends.and_then(|ends| Some((ends, machine.places.get(&ends).copied()?))) {
+        Some((ends, span)) => report.and(span, format!("this is {}", name_link(machine, ends))),
         None => report,
     })
+}
+
+fn describe_unknown(machine: &Machine) -> String {
+    format!("what the links of `{}` carry is not known: the numbers are too large", machine.name)
+}
+
+/// How long a program takes on its machine as messages become long, beside the least time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeasuredBandwidth {
+    /// Into how many parts the program divides each chunk of the collective.
+    factor: u64,
+    /// How many rounds the busiest link takes for each chunk of the collective; a round is the time in which a link
+    /// whose bandwidth divides all others passes one.
+    pub takes: Rational,
+    /// How many rounds are needed at least.
+    pub least: Rational,
+    /// Which algorithms need so many.
+    pub scope: BoundScope,
+}
+
+/// What [`analyze`] says as numbers; none if the program names no machine, if nothing is moved, or if the least is not known.
+#[must_use]
+pub fn measure_bandwidth(program: &Program) -> Option<MeasuredBandwidth> {
+    let machine = program.machine.as_deref()?;
+    let busiest = measure_busiest_link(program, machine).ok()??;
+    busiest.compare(&find_least(program, machine).ok()?).ok()
+}
+
+/// The bound of what a program promises.
+fn find_least(program: &Program, machine: &Machine) -> Result<LeastTime, String> {
+    let request = BoundRequest { max_steps: Some(0), ..BoundRequest::default() };
+    let collective = collect_demands(&program.ranks.iter().cloned().collect::<Vec<Rank>>())
+        .map_err(|error| error.to_string())?;
+    if program.collective.op != ReduceOp::Sum && has_common_contributions(&collective) {
+        return Err("its values have parts in common, and are no sums".to_owned());
+    }
+    let bounds = bound_collective(&machine.graph, &collective, &Sketch::default(), &request)
+        .map_err(|error| error.to_string())?;
+    let rounds_per_second = match machine.graph.unit() {
+        RateUnit::BytesPerSecond => machine.graph.quantum(),
+        RateUnit::ChunksPerRound => Rational::ONE,
+    };
+    Ok(LeastTime { bounds, rounds_per_second })
+}
+
+struct LeastTime {
+    bounds: CollectiveBounds,
+    rounds_per_second: Rational,
+}
+
+impl MeasuredBandwidth {
+    /// How many times the least time it takes.
+    ///
+    /// # Errors
+    /// [`ArithmeticError`] if the numbers are too large.
+    pub fn compute_ratio(&self) -> Result<Rational, ArithmeticError> {
+        self.takes.checked_div(self.least)
+    }
+
+    /// Its numbers in a few words, such as `bandwidth 7/6 of 7/6, optimal`. None if they are too large, and if the
+    /// program is faster than the algorithms that the least is of.
+    #[must_use]
+    pub fn summarize(&self) -> Option<String> {
+        let ratio = self.compute_ratio().ok()?;
+        let compared = match ratio.cmp(&Rational::ONE) {
+            Ordering::Less => return None,
+            Ordering::Equal => "optimal".to_owned(),
+            Ordering::Greater => format!("{:.2} times the least", round_ratio(ratio)),
+        };
+        Some(format!("bandwidth {} of {}, {compared}", self.takes, self.least))
+    }
+
+    fn describe(&self, machine: &Machine, busiest: &Busiest) -> String {
+        let whole = |time: Rational| time.checked_mul(Rational::from_integer(self.factor));
+        let (Ok(takes), Ok(needs), Ok(ratio)) =
+            (whole(self.takes), whole(self.least), self.compute_ratio())
+        else {
+            return describe_unknown(machine);
+        };
+        let times = round_ratio(ratio);
+        let takes =
+            if takes == Rational::ONE { "1 round".to_owned() } else { format!("{takes} rounds") };
+        let compared = match ratio.cmp(&Rational::ONE) {
+            Ordering::Equal => "which is the least".to_owned(),
+            Ordering::Greater => format!("{times:.2} times the least ({needs})"),
+            // That bound is of algorithms that sum each part up at one rank.
+            Ordering::Less if self.scope == BoundScope::RootedSums => {
+                format!(
+                    "less than the {needs} that algorithms need which sum each part up at one rank"
+                )
+            }
+            Ordering::Less => {
+                format!(
+                    "less than the least ({needs}), so that one of the two is wrong: please report it"
+                )
+            }
+        };
+        let busy = busiest.describe(machine);
+        format!("on `{}` this takes {takes}, {compared}: {busy}", machine.name)
+    }
 }
 
 /// The edge that takes longest.
@@ -67,15 +158,10 @@ struct Busiest {
 }
 
 impl Busiest {
-    fn name(&self, machine: &Machine) -> String {
-        let [from, to] = [self.ends.from, self.ends.to].map(|vertex| machine.name_vertex(vertex));
-        format!("the link from {from} to {to}")
-    }
-
     fn describe(&self, machine: &Machine) -> String {
         format!(
             "{} carries {} at {}",
-            self.name(machine),
+            name_link(machine, self.ends),
             if self.chunks == Rational::ONE {
                 "1 chunk".to_owned()
             } else {
@@ -84,38 +170,27 @@ impl Busiest {
             write_rate(self.rate, machine.graph.unit())
         )
     }
+
+    fn compare(&self, least: &LeastTime) -> Result<MeasuredBandwidth, ArithmeticError> {
+        let LeastTime { bounds, rounds_per_second } = least;
+        let factor = bounds.factor;
+        let whole = self.time.checked_mul(*rounds_per_second)?;
+        Ok(MeasuredBandwidth {
+            factor,
+            takes: whole.checked_div(Rational::from_integer(factor))?,
+            least: bounds.bandwidth.value.checked_mul(*rounds_per_second)?,
+            scope: bounds.bandwidth.scope,
+        })
+    }
 }
 
-fn compare(
-    machine: &Machine,
-    busiest: &Busiest,
-    bounds: &CollectiveBounds,
-) -> Result<String, ArithmeticError> {
-    let least = bounds.bandwidth.value.checked_mul(Rational::from_integer(bounds.factor))?;
-    let rounds = |time: Rational| match machine.graph.unit() {
-        RateUnit::BytesPerSecond => time.checked_mul(machine.graph.quantum()),
-        RateUnit::ChunksPerRound => Ok(time),
-    };
-    let factor = busiest.time.checked_div(least)?;
-    let (takes, needs) = (rounds(busiest.time)?, rounds(least)?);
-    let busy = busiest.describe(machine);
-    let times = factor.numerator() as f64 / factor.denominator() as f64;
-    let takes =
-        if takes == Rational::ONE { "1 round".to_owned() } else { format!("{takes} rounds") };
-    let compared = match factor.cmp(&Rational::ONE) {
-        Ordering::Equal => "which is the least".to_owned(),
-        Ordering::Greater => format!("{times:.2} times the least ({needs})"),
-        // That bound is of algorithms that sum each part up at one rank.
-        Ordering::Less if bounds.bandwidth.scope == BoundScope::RootedSums => {
-            format!("less than the {needs} that algorithms need which sum each part up at one rank")
-        }
-        Ordering::Less => {
-            format!(
-                "less than the least ({needs}), so that one of the two is wrong: please report it"
-            )
-        }
-    };
-    Ok(format!("on `{}` this takes {takes}, {compared}: {busy}", machine.name))
+fn name_link(machine: &Machine, ends: EdgeEnds) -> String {
+    let [from, to] = [ends.from, ends.to].map(|vertex| machine.name_vertex(vertex));
+    format!("the link from {from} to {to}")
+}
+
+fn round_ratio(ratio: Rational) -> f64 {
+    ratio.numerator() as f64 / ratio.denominator() as f64
 }
 
 /// The chunks that each edge carries.
@@ -126,7 +201,10 @@ struct Loads<'m> {
     port_paths: BTreeMap<EdgeEnds, Option<Path>>,
 }
 
-fn find_busiest(program: &Program, machine: &Machine) -> Result<Option<Busiest>, ArithmeticError> {
+fn measure_busiest_link(
+    program: &Program,
+    machine: &Machine,
+) -> Result<Option<Busiest>, ArithmeticError> {
     let mut loads = Loads {
         machine,
         chunks: BTreeMap::new(),

@@ -1,4 +1,5 @@
-//! Code lenses above a program: its size, whether it is proved, and commands for it.
+//! Code lenses above a program: its size, whether it is proved, how near it comes to what its machine allows, and commands
+//! for it.
 //!
 //! While a program has errors, its lenses keep its size; what is claimed about it is never older than its text.
 //!
@@ -74,7 +75,15 @@ pub fn lenses(
     for part in analysis.parts() {
         for shown in programs(analysis, part, url, retained) {
             let verdict = known.and_then(|known| verdict(known, &shown.name, shown.whole));
-            let parts: Vec<String> = shown.size.into_iter().chain(verdict).collect();
+            let is_proved = matches!(verdict, Some(ShownVerdict::Proved));
+            let bandwidth = if is_proved {
+                concrete::bandwidth(analysis.database, part.declaration)
+            } else {
+                None
+            };
+            let mut parts: Vec<String> = shown.size.into_iter().collect();
+            parts.extend(verdict.map(ShownVerdict::describe));
+            parts.extend(bandwidth);
             let title =
                 if parts.is_empty() { "show elaborated".to_owned() } else { parts.join(" · ") };
             lenses.extend(commands(shown.range, url, &shown.name, title));
@@ -172,15 +181,32 @@ fn size(program: &ir::Program) -> String {
     sizes.join(" · ")
 }
 
+/// What a lens says of the checks.
+enum ShownVerdict {
+    Proved,
+    Open,
+    Wrong(usize),
+}
+
+impl ShownVerdict {
+    fn describe(self) -> String {
+        match self {
+            ShownVerdict::Proved => "proved".to_owned(),
+            ShownVerdict::Open => "not fully checked".to_owned(),
+            ShownVerdict::Wrong(errors) => counted(errors, "error"),
+        }
+    }
+}
+
 /// What is known about a program, which has this name and range; none if it is neither wrong nor checked.
-fn verdict(known: &Known, name: &str, range: lsp_types::Range) -> Option<String> {
+fn verdict(known: &Known, name: &str, range: lsp_types::Range) -> Option<ShownVerdict> {
     match known.verdicts.get(name) {
-        Some(Verdict::Proved(_)) => Some("proved".to_owned()),
-        Some(Verdict::Open) => Some("not fully checked".to_owned()),
-        Some(Verdict::Wrong(errors)) => Some(counted(*errors, "error")),
+        Some(Verdict::Proved(_)) => Some(ShownVerdict::Proved),
+        Some(Verdict::Open) => Some(ShownVerdict::Open),
+        Some(Verdict::Wrong(errors)) => Some(ShownVerdict::Wrong(*errors)),
         None => {
             let errors = errors(known, range);
-            (errors > 0).then(|| counted(errors, "error"))
+            (errors > 0).then_some(ShownVerdict::Wrong(errors))
         }
     }
 }
