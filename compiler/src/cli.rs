@@ -34,6 +34,7 @@ mod proof;
 mod reference;
 mod report;
 mod run;
+mod search_watch;
 mod settings;
 mod sketch;
 mod summary;

@@ -41,6 +41,7 @@ pub(crate) struct Reporter {
     format: MessageFormat,
     colors: Colors,
     quiet: bool,
+    shows_progress: bool,
     unreadable: bool,
     /// Whether it is reported that the time is up.
     stopped: bool,
@@ -58,6 +59,7 @@ impl Reporter {
             format: reporting.message_format,
             colors: colors(reporting.color, &surroundings()),
             quiet: reporting.quiet,
+            shows_progress: reporting.shows_progress(),
             unreadable: false,
             stopped: false,
         }
@@ -138,6 +140,11 @@ impl Reporter {
         if !self.quiet && !self.is_for_machines() {
             say(text);
         }
+    }
+
+    /// Whether a progress line may be drawn.
+    pub(crate) fn shows_progress(&self) -> bool {
+        self.shows_progress
     }
 
     /// Whether anybody reads what is said of programs that are right.

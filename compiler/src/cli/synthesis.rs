@@ -1,27 +1,38 @@
 //! `cclc synth`: finds schedules for a collective on a machine, and writes their programs.
 
 mod answer;
+mod goal;
+mod point;
 mod programs;
 
-use super::args::{Synth, SynthGoal};
+use super::args::{Synth, SynthEngine, SynthGoal, SynthSymmetry};
 use super::collective::{AskedCollective, find_collective, report_bound_error};
 use super::machine::find_machine;
 use super::proof::write_proof;
 use super::reference::Reference;
 use super::report::Reporter;
+use super::search_watch::{SearchStop, SearchWatch};
 use super::sketch::{read_sketch, write_flags};
 use super::{Failure, Status, files, output};
 use answer::SynthesisAnswer;
+use compiler::interrupt::Interrupt;
 use compiler::machine::{Machine, MachineReach};
+pub(crate) use goal::parse_number;
+use goal::{SizeGoal, describe_overflow};
 use programs::{ProgramWriter, WrittenProgram};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use synth::bound::BoundError;
+use synth::bound::collective::CollectiveBounds;
 use synth::bound::cut::bound_allgather;
 use synth::bound::rooted::bound_broadcast;
 use synth::collective::{Collective, CollectiveKind};
-use synth::frontier::{Frontier, FrontierRequest, find_frontier};
+use synth::frontier::{
+    Frontier, FrontierGoal, FrontierRequest, SearchEngine, SymmetryUse, find_frontier,
+};
 use synth::graph::Topology;
+use synth::observer::SearchObserver;
+use synth::rational::Rational;
 use synth::sketch::Sketch;
 use synth::steps::{SearchError, SolverBudget};
 use synth::trees::{
@@ -34,73 +45,300 @@ struct Synthesis {
     frontier: Option<Frontier>,
     /// Trees; none if they were not asked for, or if the collective has none.
     trees: Option<Result<TreeSet, TreeError>>,
+    /// What ended the search before it was complete.
+    stop: Option<SearchStop>,
+    /// What it costs at the sizes that were asked for.
+    costs: Option<CostTable>,
+}
+
+/// What the points, and then the trees, cost.
+struct CostTable {
+    goal: SizeGoal,
+    /// Size by size.
+    rows: Vec<CostRow>,
+}
+
+/// What the points, and then the trees, cost at a size.
+struct CostRow {
+    /// One for each of them.
+    times: Vec<Rational>,
+    /// Which one is fastest: the first one of several.
+    best: usize,
+}
+
+/// What is asked for.
+struct Question<'a> {
+    args: &'a Synth,
+    asked: &'a AskedCollective,
+    /// The machine without the links that a sketch keeps from carrying anything.
+    machine: &'a Arc<Machine>,
+    /// The machine with them.
+    whole: &'a Arc<Machine>,
+    /// How many hops a value takes at most.
+    max_hops: Option<u32>,
 }
 
 /// Finds, writes and prints schedules.
 pub(crate) fn run(args: &Synth, reporter: &mut Reporter) -> Result<Status, Failure> {
     let root = args.root.as_deref();
-    let Some(machine) = find_machine(reporter, &args.machine, root)? else {
+    let Some(whole) = find_machine(reporter, &args.machine, root)? else {
         return Err(Failure::Usage(
             "`cclc synth` needs a machine: `--topology dgx1`, or that of a file".to_owned(),
         ));
     };
     let reference = Reference::parse(reporter, "COLLECTIVE", &args.collective)?;
-    let Some(asked) = find_collective(reporter, &reference, &machine, root)? else {
+    let Some(asked) = find_collective(reporter, &reference, &whole, root)? else {
         return Ok(reporter.finish());
     };
-    let kind = find_kind(&asked)?;
+    refuse_chunks(&asked)?;
     refuse_target(args)?;
-    let whole = machine;
-    let machine = apply_sketch(args, &whole)?;
-    let found = match search(args, &machine.graph, kind) {
-        Ok(found) => found,
-        Err(SearchError::Bound(error)) => {
+    let sketched = apply_sketch(args, &whole)?;
+    let question = Question {
+        args,
+        asked: &asked,
+        machine: &sketched.machine,
+        whole: &whole,
+        max_hops: sketched.max_hops,
+    };
+    let result = match args.point {
+        Some(size) => point::answer_point(&question, size, reporter),
+        None => question.answer_frontier(reporter),
+    };
+    match result {
+        Err(SynthesisFailure::Search(SearchError::Bound(error))) => {
             let flags = write_flags(&args.sketch);
-            reporter.add(vec![report_bound_error(&error, &asked, &machine, &reference, &flags)]);
+            reporter.add(vec![report_bound_error(
+                &error,
+                &asked,
+                &sketched.machine,
+                &reference,
+                &flags,
+            )]);
             let status = reporter.finish();
             let is_impossible = matches!(error, BoundError::Unreachable { .. });
-            return Ok(if is_impossible { status.max(Status::Impossible) } else { status });
+            Ok(if is_impossible { status.max(Status::Impossible) } else { status })
         }
-        Err(error) => return Err(Failure::Usage(format!("`{}`: {error}", asked.name))),
-    };
-    prove(args, found.frontier.as_ref(), reporter)?;
-    let writer = ProgramWriter {
-        question: &asked.name,
-        machine: &machine,
-        whole: &whole,
-        machine_name: find_machine_name(args),
-        is_library_machine: names_library_machine(args),
-        kind,
-    };
-    let programs = write_programs(args, &writer, &found, reporter)?;
-    let answer = SynthesisAnswer {
-        name: &asked.name,
-        machine: &machine,
-        found: &found,
-        max_chunks: args.max_chunks,
-        sketch: &write_flags(&args.sketch),
-        programs: &programs,
-    };
-    output::show(&if args.json { answer.write_json() } else { answer.write_text() })?;
-    let status = reporter.finish();
-    Ok(if found.is_complete() && programs.iter().all(|program| program.failure.is_none()) {
-        status
-    } else {
-        // As for what could not be written: something that was asked for is not there.
-        status.max(Status::Files)
-    })
+        Err(SynthesisFailure::Search(error)) => {
+            Err(Failure::Usage(format!("`{}`: {error}", asked.name)))
+        }
+        Err(SynthesisFailure::Command(failure)) => Err(failure),
+        Ok(status) => Ok(status),
+    }
+}
+
+/// Why a question has no answer.
+enum SynthesisFailure {
+    Search(SearchError),
+    Command(Failure),
+}
+
+impl From<SearchError> for SynthesisFailure {
+    fn from(error: SearchError) -> Self {
+        SynthesisFailure::Search(error)
+    }
+}
+
+impl From<Failure> for SynthesisFailure {
+    fn from(failure: Failure) -> Self {
+        SynthesisFailure::Command(failure)
+    }
+}
+
+impl Question<'_> {
+    fn answer_frontier(&self, reporter: &mut Reporter) -> Result<Status, SynthesisFailure> {
+        let Question { args, asked, machine, .. } = self;
+        let sizes = SizeGoal::read(args, machine, &asked.collective)?;
+        let watch = SearchWatch::begin(&reporter.interrupt, reporter.shows_progress());
+        let mut found = self.search(&watch)?;
+        found.stop = watch.find_stop();
+        drop(watch);
+        if let Some(sizes) = sizes {
+            let costs = found.compute_costs(sizes, machine);
+            found.costs = Some(costs.map_err(Failure::Usage)?);
+        }
+        let bounds = found.frontier.as_ref().map(|frontier| &frontier.bounds);
+        prove(args, bounds, reporter)?;
+        let programs = self.write_programs(&found, reporter)?;
+        let answer = SynthesisAnswer {
+            name: &asked.name,
+            machine,
+            found: &found,
+            max_chunks: args.max_chunks,
+            sketch: &write_flags(&args.sketch),
+            programs: &programs,
+        };
+        output::show(&if args.json { answer.write_json() } else { answer.write_text() })?;
+        let status = reporter.finish();
+        let is_written = programs.iter().flatten().all(|program| program.failure.is_none());
+        Ok(if found.is_complete() && is_written {
+            status
+        } else {
+            // As for what could not be written: something that was asked for is not there.
+            status.max(Status::Files)
+        })
+    }
+
+    fn search(&self, observer: &dyn SearchObserver) -> Result<Synthesis, SearchError> {
+        let Question { args, asked, machine, .. } = self;
+        let topology = &machine.graph;
+        let kind = find_kind(asked).filter(|kind| has_trees(*kind));
+        let only_trees = args.goal == SynthGoal::Bandwidth || args.engine == SynthEngine::Trees;
+        let frontier = if only_trees && kind.is_some() {
+            None
+        } else {
+            Some(find_frontier(topology, &asked.collective, &self.read_request(observer))?)
+        };
+        let wants_trees = match (&args.goal, args.engine) {
+            (SynthGoal::Latency | SynthGoal::LeastSteps, _) => false,
+            (_, SynthEngine::Auto | SynthEngine::Trees) => true,
+            (_, SynthEngine::Bfb | SynthEngine::Sat | SynthEngine::Greedy | SynthEngine::Flows) => {
+                only_trees
+            }
+        };
+        let trees = match kind.filter(|_| wants_trees) {
+            Some(kind) => pack_trees(topology, kind, observer)?,
+            None => None,
+        };
+        let is_short =
+            |trees: &TreeSet| self.max_hops.is_none_or(|most| trees.measure_depth() <= most);
+        let trees = trees.filter(|trees| trees.as_ref().ok().is_none_or(is_short));
+        Ok(Synthesis { frontier, trees, stop: None, costs: None })
+    }
+
+    fn read_request<'o>(&self, observer: &'o dyn SearchObserver) -> FrontierRequest<'o> {
+        let args = self.args;
+        let own = FrontierRequest::default();
+        let conflicts = args.budget.unwrap_or(own.conflicts);
+        // One point may use more than a part of the budget only where there is only one.
+        let of_point = if args.point.is_some() { conflicts } else { conflicts / 4 };
+        let solver = SolverBudget { conflicts: own.solver.conflicts.max(of_point), ..own.solver };
+        let engine = match args.engine {
+            SynthEngine::Auto | SynthEngine::Trees => SearchEngine::Auto,
+            SynthEngine::Bfb => SearchEngine::BreadthFirst,
+            SynthEngine::Sat => SearchEngine::Solver,
+            SynthEngine::Greedy => SearchEngine::Greedy,
+            SynthEngine::Flows => SearchEngine::Flows,
+        };
+        let symmetry = match args.symmetry {
+            SynthSymmetry::Auto => SymmetryUse::Auto,
+            SynthSymmetry::None => SymmetryUse::None,
+        };
+        let goal = match args.goal {
+            SynthGoal::LeastSteps => FrontierGoal::LeastSteps,
+            SynthGoal::Pareto
+            | SynthGoal::Latency
+            | SynthGoal::Bandwidth
+            | SynthGoal::Size(_)
+            | SynthGoal::Sizes { .. } => FrontierGoal::EveryPoint,
+        };
+        FrontierRequest {
+            min_steps: args.steps.and_then(|range| range.least),
+            max_steps: args.steps.and_then(|range| range.most),
+            goal,
+            max_chunks: args.max_chunks,
+            max_hops: self.max_hops,
+            engine,
+            symmetry,
+            solver,
+            conflicts,
+            observer,
+            ..own
+        }
+    }
+
+    fn begin_writer(&self) -> Option<ProgramWriter<'_>> {
+        Some(ProgramWriter {
+            question: &self.asked.name,
+            machine: self.machine,
+            whole: self.whole,
+            machine_name: find_machine_name(self.args),
+            is_library_machine: names_library_machine(self.args),
+            kind: find_kind(self.asked)?,
+        })
+    }
+
+    /// Where programs go; none if none are written.
+    fn find_output(&self) -> Option<&Path> {
+        if self.args.dry_run { None } else { self.args.output.as_deref() }
+    }
+
+    /// Writes the program of each point, and then that of the trees: into the folder that `-o` names, or into the file, if it
+    /// is that of one program. All are made before the first one is written. None stands for what was not asked for.
+    fn write_programs(
+        &self,
+        found: &Synthesis,
+        reporter: &Reporter,
+    ) -> Result<Vec<Option<PointProgram>>, Failure> {
+        let points = found.frontier.as_ref().map_or(&[][..], |frontier| &frontier.points);
+        let trees = found.find_trees();
+        let count = points.len() + usize::from(trees.is_some());
+        let Some(output) = self.find_output() else {
+            return Ok(std::iter::repeat_with(|| None).take(count).collect());
+        };
+        // The time for the search may be up; what it found is written all the same.
+        let interrupt =
+            if found.stop.is_some() { Interrupt::default() } else { reporter.interrupt.clone() };
+        let mut results: Vec<Option<Result<WrittenProgram, String>>> = Vec::new();
+        for index in 0..count {
+            let is_wanted = found.costs.as_ref().is_none_or(|costs| costs.has_best(index));
+            let write = || {
+                let writer = self.begin_writer().ok_or_else(|| UNKNOWN_FORM.to_owned())?;
+                let written = match (points.get(index), trees) {
+                    (Some(point), _) => writer.write_point(point, &interrupt),
+                    (None, Some(trees)) => writer.write_trees(trees, &interrupt),
+                    (None, None) => return Err(UNKNOWN_FORM.to_owned()),
+                };
+                written.map_err(|why| why.to_string())
+            };
+            results.push(is_wanted.then(write));
+        }
+        write_files(output, results, reporter)
+    }
+}
+
+/// Why there is no program of a collective that is no known one.
+const UNKNOWN_FORM: &str = "programs are written for the collectives of the library";
+
+impl CostTable {
+    /// Whether a schedule is the fastest one at some size.
+    fn has_best(&self, index: usize) -> bool {
+        self.rows.iter().any(|row| row.best == index)
+    }
 }
 
 impl Synthesis {
     /// Whether nothing that was asked for is missing.
     fn is_complete(&self) -> bool {
-        self.frontier.as_ref().is_none_or(|frontier| frontier.is_complete)
+        self.frontier.as_ref().is_none_or(Frontier::is_settled)
             && self.trees.as_ref().is_none_or(Result::is_ok)
     }
 
     /// The trees that were found.
     fn find_trees(&self) -> Option<&TreeSet> {
         self.trees.as_ref().and_then(|trees| trees.as_ref().ok())
+    }
+
+    /// What all that was found costs.
+    fn compute_costs(&self, goal: SizeGoal, machine: &Machine) -> Result<CostTable, String> {
+        let graph = &machine.graph;
+        let mut rows = Vec::new();
+        for size in &goal.sizes {
+            let points = self.frontier.iter().flat_map(|frontier| &frontier.points);
+            let mut times = Vec::new();
+            for point in points {
+                times.push(goal.model.estimate_steps(graph, &point.schedule, size.chunk));
+            }
+            times.extend(
+                self.find_trees().map(|trees| goal.model.estimate_trees(graph, trees, size.chunk)),
+            );
+            let times: Vec<Rational> =
+                times.into_iter().collect::<Result<_, _>>().map_err(describe_overflow)?;
+            let best = times.iter().enumerate().min_by_key(|(_, time)| **time);
+            if let Some((best, _)) = best {
+                rows.push(CostRow { best, times });
+            }
+        }
+        Ok(CostTable { goal, rows })
     }
 }
 
@@ -118,44 +356,22 @@ fn refuse_target(args: &Synth) -> Result<(), Failure> {
     Ok(())
 }
 
-fn find_kind(asked: &AskedCollective) -> Result<CollectiveKind, Failure> {
-    let name = &asked.name;
+/// The collective, if it is a known one.
+fn find_kind(asked: &AskedCollective) -> Option<CollectiveKind> {
     match asked.collective {
-        Collective::Known(kind) if asked.factor == 1 => Ok(kind),
-        Collective::Known(_) => Err(Failure::Usage(format!(
-            "`{name}`: leave `chunks` out: the search chooses into how many pieces a chunk is cut"
-        ))),
-        Collective::Demands(_) => Err(Failure::Usage(format!(
-            "`{name}` is not synthesized yet: allgather, reducescatter, allreduce, alltoall, broadcast, reduce, scatter and gather are"
-        ))),
+        Collective::Known(kind) => Some(kind),
+        Collective::Demands(_) => None,
     }
 }
 
-fn search(
-    args: &Synth,
-    topology: &Topology,
-    kind: CollectiveKind,
-) -> Result<Synthesis, SearchError> {
-    let frontier = if args.goal == SynthGoal::Bandwidth && has_trees(kind) {
-        None
-    } else {
-        Some(find_frontier(topology, kind, &read_request(args))?)
-    };
-    let trees = if args.goal == SynthGoal::Latency { None } else { pack_trees(topology, kind)? };
-    Ok(Synthesis { frontier, trees })
-}
-
-fn read_request(args: &Synth) -> FrontierRequest {
-    let own = FrontierRequest::default();
-    let conflicts = args.budget.unwrap_or(own.conflicts);
-    let solver = SolverBudget { conflicts: own.solver.conflicts.max(conflicts / 4), ..own.solver };
-    FrontierRequest {
-        max_steps: args.max_steps,
-        max_chunks: args.max_chunks,
-        solver,
-        conflicts,
-        ..own
+fn refuse_chunks(asked: &AskedCollective) -> Result<(), Failure> {
+    if asked.factor == 1 {
+        return Ok(());
     }
+    Err(Failure::Usage(format!(
+        "`{}`: leave `chunks` out: the search chooses into how many pieces a chunk is cut",
+        asked.name
+    )))
 }
 
 fn has_trees(kind: CollectiveKind) -> bool {
@@ -175,8 +391,9 @@ fn has_trees(kind: CollectiveKind) -> bool {
 fn pack_trees(
     topology: &Topology,
     kind: CollectiveKind,
+    observer: &dyn SearchObserver,
 ) -> Result<Option<Result<TreeSet, TreeError>>, SearchError> {
-    let request = PackRequest::default();
+    let request = PackRequest { observer, ..PackRequest::default() };
     let pack = |topology: &Topology, kind: CollectiveKind| {
         Ok(match kind {
             CollectiveKind::AllGather => {
@@ -213,84 +430,75 @@ fn pack_trees(
     }
 }
 
-/// The machine without the links that carry nothing. A limit on hops is not one of links.
-fn apply_sketch(args: &Synth, machine: &Arc<Machine>) -> Result<Arc<Machine>, Failure> {
+/// A machine to which a sketch is applied.
+struct SketchedMachine {
+    machine: Arc<Machine>,
+    max_hops: Option<u32>,
+}
+
+/// The machine without the links that carry nothing, and the limit on hops.
+fn apply_sketch(args: &Synth, machine: &Arc<Machine>) -> Result<SketchedMachine, Failure> {
     let sketch = read_sketch(&args.sketch, machine)?;
-    if sketch.limit_hops().is_some() {
-        return Err(Failure::Usage(
-            "`--max-hops` and `--relay none` are not for `cclc synth` yet; `cclc bound` has them"
-                .to_owned(),
-        ));
-    }
-    if sketch == Sketch::default() {
-        return Ok(machine.clone());
+    let max_hops = sketch.limit_hops();
+    let links =
+        Sketch { forbidden: sketch.forbidden, passages: sketch.passages, ..Sketch::default() };
+    if links == Sketch::default() {
+        return Ok(SketchedMachine { machine: machine.clone(), max_hops });
     }
     let sketched =
-        sketch.apply(&machine.graph).map_err(|error| Failure::Usage(error.to_string()))?;
+        links.apply(&machine.graph).map_err(|error| Failure::Usage(error.to_string()))?;
     if !sketched.gaps.is_empty() {
         return Err(Failure::Usage(
             "`--via`: a link that is not used is also needed for other ranks; name with `--forbid` the links that carry nothing".to_owned(),
         ));
     }
     let reach = MachineReach::default();
-    Ok(Arc::new(Machine { graph: sketched.topology, reach, ..(**machine).clone() }))
+    let machine = Machine { graph: sketched.topology, reach, ..(**machine).clone() };
+    Ok(SketchedMachine { machine: Arc::new(machine), max_hops })
 }
 
-fn prove(args: &Synth, frontier: Option<&Frontier>, reporter: &Reporter) -> Result<(), Failure> {
+fn prove(
+    args: &Synth,
+    bounds: Option<&CollectiveBounds>,
+    reporter: &Reporter,
+) -> Result<(), Failure> {
     let Some(path) = &args.prove else { return Ok(()) };
-    let Some(frontier) = frontier else {
+    let Some(bounds) = bounds else {
         return Err(Failure::Usage(
             "`--prove` is about schedules of steps: leave `--goal bandwidth` out, or use `cclc bound --prove`"
                 .to_owned(),
         ));
     };
-    write_proof(path, &frontier.bounds, reporter)
+    write_proof(path, bounds, reporter)
 }
 
 /// The program of a point or of the trees, or why there is none.
 struct PointProgram {
-    /// Where it was written; none if no file was asked for.
+    /// Where it was written; none if it was not.
     path: Option<String>,
     /// Why there is no program.
     failure: Option<String>,
 }
 
-/// Writes the program of each point, and then that of the trees: into the folder that `-o` names, or into the file, if it is that
-/// of one program. All are made before the first one is written.
-fn write_programs(
-    args: &Synth,
-    writer: &ProgramWriter<'_>,
-    found: &Synthesis,
+/// Writes programs into a folder or a file.
+fn write_files(
+    output: &Path,
+    results: Vec<Option<Result<WrittenProgram, String>>>,
     reporter: &Reporter,
-) -> Result<Vec<PointProgram>, Failure> {
-    let points = found.frontier.iter().flat_map(|frontier| &frontier.points);
-    let output = if args.dry_run { None } else { args.output.as_deref() };
-    let Some(output) = output else {
-        let none = || PointProgram { path: None, failure: None };
-        let count = points.count() + usize::from(found.find_trees().is_some());
-        return Ok(std::iter::repeat_with(none).take(count).collect());
-    };
-    let interrupt = &reporter.interrupt;
-    let mut results: Vec<Result<WrittenProgram, String>> = points
-        .map(|point| writer.write_point(point, interrupt).map_err(|why| why.to_string()))
-        .collect();
-    let trees = found.find_trees();
-    results.extend(
-        trees.map(|trees| writer.write_trees(trees, interrupt).map_err(|why| why.to_string())),
-    );
+) -> Result<Vec<Option<PointProgram>>, Failure> {
     let target = ProgramTarget::choose(output, &results)?;
     let mut programs = Vec::new();
     let mut texts = Vec::new();
     for result in results {
-        match result {
+        programs.push(result.map(|result| match result {
             Ok(written) => {
                 let path = target.find_path(&written.name);
                 let shown = Some(path.to_string_lossy().into_owned());
-                programs.push(PointProgram { path: shown, failure: None });
                 texts.push(PathText { path, text: written.text });
+                PointProgram { path: shown, failure: None }
             }
-            Err(why) => programs.push(PointProgram { path: None, failure: Some(why) }),
-        }
+            Err(why) => PointProgram { path: None, failure: Some(why) },
+        }));
     }
     output::refuse_losses(texts.iter().map(|own| own.path.as_path()), &reporter.sources)?;
     if let ProgramTarget::Folder(folder) = &target
@@ -323,14 +531,14 @@ enum ProgramTarget {
 impl ProgramTarget {
     fn choose(
         output: &Path,
-        results: &[Result<WrittenProgram, String>],
+        results: &[Option<Result<WrittenProgram, String>>],
     ) -> Result<ProgramTarget, Failure> {
         let is_file =
             output.extension().is_some_and(|end| end == "ccl") || output == Path::new("-");
-        let count = results.iter().filter(|result| result.is_ok()).count();
+        let count = results.iter().flatten().filter(|result| result.is_ok()).count();
         if is_file && count > 1 {
             return Err(Failure::Usage(format!(
-                "there are {count} programs: name a folder, or choose one with `--goal`, `--max-steps` and `--max-chunks`"
+                "there are {count} programs: name a folder, or choose one with `--goal size:1MiB`, `--point` or `--steps`"
             )));
         }
         let path = output.to_owned();

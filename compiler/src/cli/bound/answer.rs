@@ -1,5 +1,7 @@
 //! Bounds as text and as JSON.
 
+use super::super::search_watch::SearchStop;
+use super::conditions::{fill_conditions, list_conditions};
 use compiler::demand::has_common_contributions;
 use compiler::machine::Machine;
 use compiler::machine::listing::write_rate;
@@ -12,6 +14,7 @@ use synth::bound::{Completeness, CutBound};
 use synth::collective::{Collective, CollectiveKind};
 use synth::graph::{RateUnit, Vertex};
 use synth::rational::Rational;
+use synth::schedule::Unit;
 use synth::sketch::SketchGap;
 
 /// How many vertices of a cut are shown in a text.
@@ -24,6 +27,10 @@ pub(super) struct Answer<'a> {
     pub(super) bounds: &'a CollectiveBounds,
     /// The flags of the sketch, as they were given; empty without one.
     pub(super) sketch: &'a str,
+    /// What its chunks are, if that is asked for.
+    pub(super) conditions: Option<&'a [Unit]>,
+    /// What ended the search before its end.
+    pub(super) stop: Option<SearchStop>,
 }
 
 impl Answer<'_> {
@@ -36,7 +43,7 @@ impl Answer<'_> {
     }
 
     fn fill_text(&self, text: &mut String) -> std::fmt::Result {
-        let Answer { name, machine, bounds, sketch } = self;
+        let Answer { name, machine, bounds, sketch, .. } = self;
         let ranks = machine.graph.count_ranks();
         writeln!(text, "{name} on {} ({ranks} ranks)", machine.name)?;
         if !sketch.is_empty() {
@@ -44,6 +51,9 @@ impl Answer<'_> {
         }
         writeln!(text, "  a chunk is {}", self.describe_chunk())?;
         writeln!(text, "  {}", self.describe_round())?;
+        if let Some(units) = self.conditions {
+            fill_conditions(units, ranks, text)?;
+        }
         let steps = &bounds.steps;
         let why = format!("rank {} is as many hops away from rank {}", steps.to, steps.from);
         writeln!(text, "  {:<12}{:>12}  {why}", "steps", steps.steps)?;
@@ -70,7 +80,7 @@ impl Answer<'_> {
 
     /// One line of JSON.
     pub(super) fn write_json(&self) -> String {
-        let Answer { name, machine, bounds, sketch } = self;
+        let Answer { name, machine, bounds, sketch, .. } = self;
         let completeness_by_steps: Map<String, Value> = bounds
             .by_steps
             .iter()
@@ -98,6 +108,9 @@ impl Answer<'_> {
             "notes": self.notes(),
         });
         let Some(fields) = object.as_object_mut() else { return String::new() };
+        if let Some(units) = self.conditions {
+            fields.insert("conditions".to_owned(), list_conditions(units));
+        }
         if self.has_rates() {
             fields.insert("seconds_per_byte".to_owned(), json!(bounds.bandwidth.value.to_string()));
             fields.insert("round".to_owned(), json!(self.quantum_text()));
@@ -265,6 +278,7 @@ impl Answer<'_> {
     fn notes(&self) -> Vec<String> {
         let bounds = self.bounds;
         let mut notes = Vec::new();
+        notes.extend(self.stop.map(|stop| format!("{stop}: the bounds may be higher")));
         match bounds.bandwidth.attainment {
             Attainment::InSteps(_) | Attainment::Unknown => {}
             Attainment::LimitOnly => notes.push(

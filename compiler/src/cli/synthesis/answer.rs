@@ -1,14 +1,16 @@
 //! What was found, as text and as JSON.
 
-use super::{PointProgram, Synthesis};
+use super::{CostTable, PointProgram, Synthesis};
 use compiler::machine::Machine;
 use compiler::machine::listing::write_rate;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use synth::bound::collective::{Attainment, BoundScope, SweepEnd};
+use synth::collective::Collective;
 use synth::frontier::{Frontier, FrontierPoint, PointStatus};
-use synth::graph::RateUnit;
+use synth::graph::{RateUnit, Vertex};
 use synth::rational::Rational;
+use synth::schedule::{StepSchedule, Unit};
 use synth::steps::SolverLimit;
 use synth::trees::TreeSet;
 
@@ -20,8 +22,8 @@ pub(super) struct SynthesisAnswer<'a> {
     pub(super) max_chunks: u32,
     /// The flags of the sketch, as they were given; empty without one.
     pub(super) sketch: &'a str,
-    /// The programs of the points, and then that of the trees.
-    pub(super) programs: &'a [PointProgram],
+    /// The programs of the points, and then that of the trees; none for what was not asked for.
+    pub(super) programs: &'a [Option<PointProgram>],
 }
 
 impl SynthesisAnswer<'_> {
@@ -66,7 +68,7 @@ impl SynthesisAnswer<'_> {
             let time = self.write_rounds(point.time);
             let status = self.describe_status(point);
             writeln!(text, "{steps:>7}{rounds:>8}{chunks:>8}{time:>14}  {status}")?;
-            write_program_line(programs.next(), text)?;
+            write_program_line(programs.next().and_then(Option::as_ref), text)?;
         }
         if let Some(trees) = self.found.find_trees() {
             let (count, time) = (trees.k, self.write_rounds(trees.rho));
@@ -80,10 +82,34 @@ impl SynthesisAnswer<'_> {
                 "{:>7}{:>8}{:>8}{time:>14}  optimal (proved) as messages become long: {trees} for each root, paths of at most {hops}",
                 "trees", "", count
             )?;
-            write_program_line(programs.next(), text)?;
+            write_program_line(programs.next().and_then(Option::as_ref), text)?;
+        }
+        if let Some(costs) = &self.found.costs {
+            self.fill_costs(costs, text)?;
         }
         for note in self.list_notes() {
             writeln!(text, "note: {note}")?;
+        }
+        Ok(())
+    }
+
+    /// A table of the times of all that was found, size by size.
+    fn fill_costs(&self, costs: &CostTable, text: &mut String) -> std::fmt::Result {
+        let mut titles: Vec<String> = Vec::new();
+        for point in self.points() {
+            let size = point.schedule.measure();
+            titles.push(format!("({}, {}, {})", size.steps, size.rounds, size.chunks));
+        }
+        titles.extend(self.found.find_trees().map(|_| "trees".to_owned()));
+        let cells = titles.iter().map(|title| format!("{title:>14} ")).collect::<String>();
+        writeln!(text, "{}", format!("{:>14}{cells}", "time at size").trim_end())?;
+        for (size, row) in costs.goal.sizes.iter().zip(&costs.rows) {
+            let cells = row.times.iter().enumerate().map(|(index, time)| {
+                let mark = if index == row.best { "*" } else { " " };
+                format!("{:>14}{mark}", costs.goal.write_time(*time))
+            });
+            let line = format!("{:>14}{}", size.text, cells.collect::<String>());
+            writeln!(text, "{}", line.trim_end())?;
         }
         Ok(())
     }
@@ -109,6 +135,9 @@ impl SynthesisAnswer<'_> {
         let mut notes = Vec::new();
         if let Some(frontier) = &self.found.frontier {
             self.note_frontier(frontier, &mut notes);
+        }
+        if let Some(stop) = self.found.stop {
+            notes.push(format!("{stop}: this is what is known so far"));
         }
         if let Some(Err(error)) = &self.found.trees {
             notes.push(format!("no trees for long messages: {error}"));
@@ -183,8 +212,11 @@ impl SynthesisAnswer<'_> {
     pub(super) fn write_json(&self) -> String {
         let SynthesisAnswer { name, machine, found, sketch, .. } = self;
         let mut programs = self.programs.iter();
-        let points: Vec<Value> =
-            self.points().iter().map(|point| self.point_json(point, programs.next())).collect();
+        let points: Vec<Value> = self
+            .points()
+            .iter()
+            .map(|point| self.point_json(point, programs.next().and_then(Option::as_ref)))
+            .collect();
         let mut object = json!({
             "collective": name,
             "topology": machine.name,
@@ -196,7 +228,7 @@ impl SynthesisAnswer<'_> {
             "notes": self.list_notes(),
         });
         if let (Some(trees), Some(fields)) = (found.find_trees(), object.as_object_mut()) {
-            let program = programs.next();
+            let program = programs.next().and_then(Option::as_ref);
             fields.insert("trees".to_owned(), list_trees(trees));
             fields.insert("k".to_owned(), json!(trees.k));
             fields.insert("rho".to_owned(), json!(self.write_rounds(trees.rho)));
@@ -208,6 +240,19 @@ impl SynthesisAnswer<'_> {
             let failure = program.and_then(|own| own.failure.as_ref());
             fields.insert("tree_failure".to_owned(), json!(failure));
         }
+        if let (Some(costs), Some(fields)) = (&self.found.costs, object.as_object_mut()) {
+            let rows = costs.goal.sizes.iter().zip(&costs.rows).map(|(size, row)| {
+                let times: Vec<String> =
+                    row.times.iter().map(|time| costs.goal.write_time(*time)).collect();
+                json!({ "size": size.text, "times": times, "best": row.best })
+            });
+            fields.insert("sizes".to_owned(), Value::Array(rows.collect()));
+        }
+        if let (Some(frontier), Some(fields)) = (&self.found.frontier, object.as_object_mut())
+            && matches!(frontier.bounds.collective, Collective::Demands(_))
+        {
+            fields.insert("units".to_owned(), list_unit_values(&frontier.units));
+        }
         format!("{object}\n")
     }
 
@@ -217,12 +262,6 @@ impl SynthesisAnswer<'_> {
             PointStatus::Optimal => ("optimal", point.time),
             PointStatus::AboveBound { bound } => ("above bound", bound),
         };
-        let moves: Vec<[u32; 4]> = point
-            .schedule
-            .moves
-            .iter()
-            .map(|own| [own.piece.0, own.from.0, own.to.0, own.step])
-            .collect();
         json!({
             "steps": size.steps,
             "rounds": size.rounds,
@@ -233,7 +272,7 @@ impl SynthesisAnswer<'_> {
             "status": status,
             "program": program.and_then(|own| own.path.as_ref()),
             "failure": program.and_then(|own| own.failure.as_ref()),
-            "moves": moves,
+            "moves": list_moves(&point.schedule),
         })
     }
 
@@ -256,7 +295,7 @@ fn write_program_line(program: Option<&PointProgram>, text: &mut String) -> std:
     Ok(())
 }
 
-fn describe_limit(limit: SolverLimit) -> &'static str {
+pub(super) fn describe_limit(limit: SolverLimit) -> &'static str {
     match limit {
         SolverLimit::Conflicts | SolverLimit::AllConflicts => {
             "the solver ended at its budget of conflicts"
@@ -264,7 +303,23 @@ fn describe_limit(limit: SolverLimit) -> &'static str {
         SolverLimit::Variables => "the formula has too many variables",
         SolverLimit::Ranks => "the solver is for fewer ranks, and was not asked",
         SolverLimit::Routes => "nothing was found on the shortest paths through switches",
+        SolverLimit::Observer => "the search was ended",
     }
+}
+
+/// Piece, from, to, step.
+pub(super) fn list_moves(schedule: &StepSchedule) -> Vec<[u32; 4]> {
+    let moves = schedule.moves.iter();
+    moves.map(|own| [own.piece.0, own.from.0, own.to.0, own.step]).collect()
+}
+
+/// What the pieces are pieces of.
+pub(super) fn list_unit_values(units: &[Unit]) -> Value {
+    let list = |ranks: &[Vertex]| -> Vec<u32> { ranks.iter().map(|rank| rank.0).collect() };
+    let rows = units
+        .iter()
+        .map(|unit| json!({ "origins": list(&unit.origins), "receivers": list(&unit.receivers) }));
+    Value::Array(rows.collect())
 }
 
 fn list_trees(trees: &TreeSet) -> Value {
