@@ -26,6 +26,7 @@ import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -91,6 +92,7 @@ CASES = [
     Case("2 MI250, 32 dies: trees", "mi250(boxes=2)", 0.3, forestcoll="mi250 2"),
     Case("torus of 8 x 8: AllGather, in steps", "torus(rows=8, columns=8)", 0.3, goal="latency", tacos=["torus", "8", "8", "4"]),
     Case("torus of 16 x 16: AllGather, in steps", "torus(rows=16, columns=16)", 1.5, goal="latency", tacos=["torus", "16", "16", "4"]),
+    Case("torus of 16 x 32: AllGather, in steps", "torus(rows=16, columns=32)", 4.0, goal="latency", tacos=["torus", "16", "32", "4"]),
     Case(
         "2 NDv2, 16 GPUs: trees",
         f"{MACHINES}::teccl_ndv2(boxes=2)",
@@ -148,7 +150,7 @@ def run(words, limit=None, **options):
         errors.seek(0)
         said, complained = output.read().decode(), errors.read().decode()
     cpu = usage.ru_utime + usage.ru_stime
-    is_cut = bool(limit) and process.returncode < 0 and cpu >= limit
+    is_cut = process.returncode == -signal.SIGXCPU
     if process.returncode and not is_cut:
         raise Failed(f"{' '.join(map(str, words))}: exit status {process.returncode}\n{said}{complained}")
     return Run(said, cpu, wall, is_cut)
