@@ -106,13 +106,19 @@ CASES = [
         "4 NDv2, 32 GPUs: trees",
         f"{MACHINES}::teccl_ndv2(boxes=4)",
         0.05,
-        published=[Published(f"{TECCL} (epochs of slow links)", 221.51, 65.0), Published(f"{TECCL} (epochs of fast links)", 30854.98, 66.25)],
+        published=[
+            Published(f"{TECCL} (epochs of slow links)", 221.51, 65.0),
+            Published(f"{TECCL} (epochs of fast links)", 30854.98, 66.25),
+        ],
     ),
     Case(
         "2 DGX-2, 32 GPUs: trees",
         f"{MACHINES}::teccl_dgx2",
         0.4,
-        published=[Published(f"{TECCL} (epochs of slow links)", 11.79, 10.0), Published(f"{TECCL} (epochs of fast links)", 2699.87, 7.75)],
+        published=[
+            Published(f"{TECCL} (epochs of slow links)", 11.79, 10.0),
+            Published(f"{TECCL} (epochs of fast links)", 2699.87, 7.75),
+        ],
     ),
 ]
 
@@ -358,7 +364,10 @@ def read_solved(log):
 
 def prune(points):
     """The points than which no other one is as good in steps and in rounds for each chunk."""
-    key = lambda point: (point[0], Fraction(point[1], point[2]))
+
+    def key(point):
+        return point[0], Fraction(point[1], point[2])
+
     best = []
     for point in sorted(points, key=key):
         if not best or key(point)[1] < key(best[-1])[1]:
