@@ -246,7 +246,8 @@ def measure_depth(tree, ranks):
 
 
 def write_seconds(seconds):
-    return f"{seconds:.3f} s" if seconds < 10 else f"{seconds:,.1f} s"
+    digits = 3 if seconds < 10 else 1 if seconds < 1000 else 0
+    return f"{seconds:,.{digits}f} s"
 
 
 class Benchmark:
@@ -257,9 +258,11 @@ class Benchmark:
         self.cclc = Path(options.cclc).resolve()
 
     def add(self, case, tool, measured, what):
-        """Adds a row; a figure of others has no wall time."""
-        cpu = f"> {self.options.limit} s" if measured.is_cut else write_seconds(measured.cpu)
-        wall = "" if measured.wall is None else write_seconds(measured.wall)
+        """Adds a row; for published figures there is only wall time."""
+        cpu = "" if measured.cpu is None else write_seconds(measured.cpu)
+        if measured.is_cut:
+            cpu = f"> {self.options.limit} s"
+        wall = write_seconds(measured.wall)
         self.rows.append([case.title, tool, cpu, wall, what])
         print(" | ".join(self.rows[-1]), file=sys.stderr, flush=True)
 
@@ -350,7 +353,7 @@ class Benchmark:
         """A row of published figures, with what ours takes for the same."""
         least = float(found.rho / found.ranks) * 1000
         note = f", {own.note}" if own.note else ""
-        measured = Run("", own.solver_seconds, None)
+        measured = Run("", None, own.solver_seconds)
         self.add(case, own.tool, measured, f"1 GB in {own.milliseconds:g} ms{note}; the least is {least:g} ms")
         if not own.note and own.milliseconds < least * (1 - 1e-9):
             self.complain(case, f"{own.tool}: 1 GB in {own.milliseconds} ms, and cclc says {least} ms is the least")
