@@ -321,7 +321,9 @@ class Benchmark:
 
     def ask_forestcoll(self, case, found):
         words = [self.options.python, __file__, "--forestcoll", self.options.forestcoll, "--child", case.forestcoll]
-        theirs = measure(words, self.options.rival_turns, self.options.limit)
+        # The order of Python's sets decides about its trees.
+        environment = {**os.environ, "PYTHONHASHSEED": "0"}
+        theirs = measure(words, self.options.rival_turns, self.options.limit, env=environment)
         if theirs.is_cut:
             self.add(case, "ForestColl", theirs, "nothing so far")
             return
