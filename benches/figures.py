@@ -33,6 +33,7 @@ from pathlib import Path
 
 import costs
 import rival
+import synthesis
 
 ROOT = Path(__file__).resolve().parent.parent
 PERFORMANCE, PORTS, SERVER = (ROOT / "docs" / name for name in ("performance.md", "ports.md", "language-server.md"))
@@ -219,6 +220,24 @@ def count_operations(ops):
     return sum(1 + count_operations(op.get("ops", [])) for op in ops)
 
 
+def schedules(figures, cclc):
+    """The rows of `cclc` in the table of tools that make schedules. All its rows are of one run of benches/synthesis.py, which also
+    makes new ones: none is replaced here."""
+    cases = {case.title: case for case in synthesis.CASES}
+    for row in table(PERFORMANCE, synthesis.COLUMNS):
+        if row["tool"] != "cclc":
+            continue
+        case = cases.get(row["question"])
+        if case is None:
+            figures.complain(f"{PERFORMANCE}: {row['question']}: `benches/synthesis.py` has no such question")
+            continue
+        done, found = synthesis.measure([cclc, *case.words()], 3, cwd=ROOT), synthesis.read_answer(case, cclc).describe()
+        figures.seconds(f"{case.title}: seconds", number(row["CPU"]), done.cpu)
+        figures.count += 1
+        if row["what it finds"] != found:
+            figures.complain(f"{PERFORMANCE}: {case.title}: the page says {row['what it finds']}, and it is {found}")
+
+
 def latency(figures, server):
     """The tables of the language server's answers, with fewer edits."""
     words = [sys.executable, ROOT / "benches/editor.py", "--latency", "--edits", "40", "--server", server]
@@ -257,6 +276,7 @@ def main():
     many_ranks(figures, cclc)
     growth(figures, cclc, options.long)
     checks(figures, cclc, options.long)
+    schedules(figures, cclc)
     if options.server:
         latency(figures, Path(options.server).resolve())
     else:
