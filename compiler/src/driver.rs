@@ -4,6 +4,7 @@
 //! on the way. If a phase reports an error, no further phase runs.
 
 mod analysis;
+mod completed;
 mod contract;
 mod decompile;
 mod diff;
@@ -30,6 +31,9 @@ use crate::plan::{message, read, write};
 use crate::resolve::{self, program};
 use crate::source::{FileId, SourceMap};
 pub use analysis::{MeasuredBandwidth, analyze, measure_bandwidth};
+pub use completed::{
+    CompletedProgram, CompletionError, CompletionGoal, UnfinishedProgram, complete_program,
+};
 pub use contract::{Known, Shared};
 pub use decompile::{Source, decompile};
 pub use diff::{Side, diff};

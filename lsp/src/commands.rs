@@ -1,5 +1,5 @@
 //! Commands that the server carries out itself, for editors that do not start the compiler: to build a plan, to run a
-//! program, to explain a code.
+//! program, to explain a code, to complete a program.
 //!
 //! In: the name of a command and its arguments. Out: the answer as JSON, or why there is none. A command works on the
 //! texts in the editor, saved or not, and without a snapshot of the database, so that no edit waits for it or cancels
@@ -8,13 +8,18 @@
 mod build;
 mod run;
 mod source;
+mod synthesize;
 
+use crate::features::actions::GOALS;
+use crate::text::Encoding;
 use compiler::diagnostic::{Code, nearest};
+use compiler::driver::CompletionGoal;
 use compiler::interrupt::Interrupt;
 use lsp_types::Url;
 use serde_json::Value;
 pub use source::SourceSnapshot;
 use std::time::Duration;
+pub use synthesize::{CompletionEdit, is_unfinished};
 
 /// Writes the plan of a program next to its file. The arguments are the file's URL and the program's name.
 const BUILD: &str = "ccl-lsp.build";
@@ -25,9 +30,12 @@ const RUN: &str = "ccl-lsp.run";
 /// Explains a code, which is the argument.
 const EXPLAIN: &str = "ccl-lsp.explain";
 
+/// Completes a program. The arguments are those of [`BUILD`], and what is looked for: `time`, `steps` or `trees`.
+pub(crate) const SYNTHESIZE: &str = "ccl-lsp.synthesize";
+
 /// The names of all commands. They differ from those of editors' own commands, which some editors register under the
 /// same names.
-pub const NAMES: [&str; 3] = [BUILD, RUN, EXPLAIN];
+pub const NAMES: [&str; 4] = [BUILD, RUN, EXPLAIN, SYNTHESIZE];
 
 /// How long a command may take, as `cclc run` may. When the time is up, it stops and says so.
 pub const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -39,6 +47,19 @@ pub enum ServerCommand {
     Explain(String),
     /// Do something with a program.
     Compile(CompileCommand),
+    /// Complete a program.
+    Synthesize(SynthesizeCommand),
+}
+
+/// A command to complete a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SynthesizeCommand {
+    /// What is looked for.
+    pub goal: CompletionGoal,
+    /// The file.
+    pub url: Url,
+    /// The name of the program; not needed if the file has only one.
+    pub program: Option<String>,
 }
 
 /// A command about a program of a file.
@@ -76,6 +97,14 @@ impl ServerCommand {
                     _ => Err(format!("`{name}` takes a code, such as `[\"E0501\"]`")),
                 };
             }
+            SYNTHESIZE => {
+                let command = read_synthesis(arguments).ok_or_else(|| {
+                    format!(
+                        "`{name}` takes a file, a program and a goal, such as `[\"file:///a.ccl\", \"ring\", \"time\"]`"
+                    )
+                });
+                return command.map(ServerCommand::Synthesize);
+            }
             _ => {
                 let names = NAMES.join("`, `");
                 return Err(format!("there is no command `{name}`; the commands are `{names}`"));
@@ -87,6 +116,17 @@ impl ServerCommand {
         });
         command.map(ServerCommand::Compile)
     }
+}
+
+fn read_synthesis(arguments: &[Value]) -> Option<SynthesizeCommand> {
+    let [Value::String(url), program, Value::String(goal)] = arguments else { return None };
+    let program = match program {
+        Value::Null => None,
+        Value::String(program) => Some(program.clone()),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => return None,
+    };
+    let goal = GOALS.iter().find(|choice| choice.word == goal)?.goal;
+    Some(SynthesizeCommand { goal, url: Url::parse(url).ok()?, program })
 }
 
 fn read_program(task: CompileTask, arguments: &[Value]) -> Option<CompileCommand> {
@@ -112,6 +152,21 @@ impl CompileCommand {
             CompileTask::Build => build::build_plan(source, self, interrupt),
             CompileTask::Run => run::run_program(source, self.program.as_deref(), interrupt),
         }
+    }
+}
+
+impl SynthesizeCommand {
+    /// Finds the program, and how the file changes; columns are counted in this encoding.
+    ///
+    /// # Errors
+    /// A text that says why there is none.
+    pub fn carry_out(
+        &self,
+        source: &SourceSnapshot,
+        encoding: Encoding,
+        interrupt: &Interrupt,
+    ) -> Result<CompletionEdit, String> {
+        synthesize::complete_program(source, self, encoding, interrupt)
     }
 }
 

@@ -12,7 +12,9 @@ pub(crate) mod reader;
 
 use crate::actor::{self, Answer, Command, Handle, Pace, Refusal, Snapshot};
 use crate::analysis::Analysis;
-use crate::commands::{ServerCommand, SourceSnapshot, explain_code};
+use crate::commands::{
+    CompletionEdit, ServerCommand, SourceSnapshot, SynthesizeCommand, explain_code,
+};
 use crate::configured;
 use crate::features::elaborated::{self, Elaborated, ElaboratedSource};
 use crate::features::hints::Hint;
@@ -175,6 +177,30 @@ impl Ccl {
         })
     }
 
+    /// Completes a program: finds it, and asks the client to change the file, unless that has changed meanwhile.
+    async fn synthesize(&self, command: SynthesizeCommand) -> Result<Value> {
+        let abilities = self.abilities();
+        if !abilities.applies {
+            return Err(failed("this editor does not change files for the server".to_owned()));
+        }
+        let take =
+            |url: Url| self.ask(None, move |snapshot, _| SourceSnapshot::take(snapshot, &url));
+        let url = command.url.clone();
+        let source = take(url.clone()).await?;
+        let before = source.own_text().map_err(failed)?;
+        let found = command::synthesize(command, source, abilities.encoding).await;
+        let CompletionEdit { edit, message } = found.map_err(failed)?;
+        if take(url).await?.own_text().map_err(failed)? != before {
+            return Err(refused(Refusal::Modified));
+        }
+        let applied = self.client.apply_edit(edit).await?;
+        if !applied.applied {
+            let why = applied.failure_reason.unwrap_or_else(|| "it gave no reason".to_owned());
+            return Err(failed(format!("the editor did not change the file: {why}")));
+        }
+        Ok(serde_json::json!({ "message": message }))
+    }
+
     async fn elaborated(&self, params: elaborated::Params) -> Result<Option<Elaborated>> {
         let url = params.text_document.uri;
         let file = url.clone();
@@ -314,7 +340,8 @@ impl LanguageServer for Ccl {
         }
         let url = params.text_document.uri;
         let (range, only) = (params.range, params.context.only);
-        let request = actions::Request { url: url.clone(), range, only };
+        let can_apply = self.abilities().applies;
+        let request = actions::Request { url: url.clone(), range, only, can_apply };
         let file = url.clone();
         let asked = request.clone();
         let known = move |snapshot: &Snapshot, publisher: &Publisher| {
@@ -558,6 +585,7 @@ impl LanguageServer for Ccl {
         let command = match command.map_err(Error::invalid_params)? {
             ServerCommand::Explain(id) => return explain_code(&id).map(Some).map_err(failed),
             ServerCommand::Compile(command) => command,
+            ServerCommand::Synthesize(command) => return self.synthesize(command).await.map(Some),
         };
         let url = command.url.clone();
         let source = self.ask(None, move |snapshot, _| SourceSnapshot::take(snapshot, &url));

@@ -21,6 +21,7 @@
 
 mod budget;
 mod check;
+mod collective;
 mod connectivity;
 mod count;
 mod demand;
@@ -38,6 +39,7 @@ mod translation;
 
 pub use budget::{PackBudget, PackLimit, PackRequest};
 pub use check::{TreeFlaw, check_trees};
+pub use collective::{has_trees, pack_collective_trees};
 pub use error::TreeError;
 
 use crate::automorphism::{Symmetry, find_symmetry};

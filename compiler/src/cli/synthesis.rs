@@ -24,20 +24,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use synth::bound::BoundError;
 use synth::bound::collective::CollectiveBounds;
-use synth::bound::cut::bound_allgather;
-use synth::bound::rooted::bound_broadcast;
 use synth::collective::{Collective, CollectiveKind};
 use synth::frontier::{
     Frontier, FrontierGoal, FrontierRequest, SearchEngine, SymmetryUse, find_frontier,
 };
-use synth::graph::Topology;
 use synth::observer::SearchObserver;
 use synth::rational::Rational;
 use synth::sketch::Sketch;
 use synth::steps::{SearchError, SolverBudget};
-use synth::trees::{
-    PackRequest, TreeError, TreePacking, TreeSet, pack_allgather_trees, pack_broadcast_trees,
-};
+use synth::trees::{PackRequest, TreeError, TreeSet, has_trees, pack_collective_trees};
 
 /// What was found.
 struct Synthesis {
@@ -196,7 +191,10 @@ impl Question<'_> {
             }
         };
         let trees = match kind.filter(|_| wants_trees) {
-            Some(kind) => pack_trees(topology, kind, observer)?,
+            Some(kind) => {
+                let request = PackRequest { observer, ..PackRequest::default() };
+                pack_collective_trees(topology, kind, request).map_err(SearchError::Bound)?
+            }
             None => None,
         };
         let is_short =
@@ -372,62 +370,6 @@ fn refuse_chunks(asked: &AskedCollective) -> Result<(), Failure> {
         "`{}`: leave `chunks` out: the search chooses into how many pieces a chunk is cut",
         asked.name
     )))
-}
-
-fn has_trees(kind: CollectiveKind) -> bool {
-    match kind {
-        CollectiveKind::AllGather
-        | CollectiveKind::ReduceScatter
-        | CollectiveKind::Broadcast(_)
-        | CollectiveKind::Reduce(_) => true,
-        CollectiveKind::AllToAll
-        | CollectiveKind::AllReduce
-        | CollectiveKind::Scatter(_)
-        | CollectiveKind::Gather(_) => false,
-    }
-}
-
-/// Trees for what is sent to all, or added up from all.
-fn pack_trees(
-    topology: &Topology,
-    kind: CollectiveKind,
-    observer: &dyn SearchObserver,
-) -> Result<Option<Result<TreeSet, TreeError>>, SearchError> {
-    let request = PackRequest { observer, ..PackRequest::default() };
-    let pack = |topology: &Topology, kind: CollectiveKind| {
-        Ok(match kind {
-            CollectiveKind::AllGather => {
-                Some(pack_allgather_trees(topology, &bound_allgather(topology)?, request))
-            }
-            CollectiveKind::Broadcast(root) => {
-                let cut = bound_broadcast(topology, root)?;
-                Some(pack_broadcast_trees(topology, root, &cut, request))
-            }
-            CollectiveKind::ReduceScatter
-            | CollectiveKind::Reduce(_)
-            | CollectiveKind::AllToAll
-            | CollectiveKind::AllReduce
-            | CollectiveKind::Scatter(_)
-            | CollectiveKind::Gather(_) => None,
-        })
-    };
-    let take = |packing: Option<Result<TreePacking, TreeError>>| {
-        packing.map(|packing| packing.map(|packing| packing.trees))
-    };
-    match kind {
-        CollectiveKind::ReduceScatter | CollectiveKind::Reduce(_) => {
-            let reversed = topology.reverse();
-            let forward = kind.reverse().map(|forward| pack(&reversed, forward)).transpose()?;
-            let turn = |trees: TreeSet| trees.reverse(&reversed, topology);
-            Ok(take(forward.flatten()).map(|trees| trees.map(turn)))
-        }
-        CollectiveKind::AllGather
-        | CollectiveKind::Broadcast(_)
-        | CollectiveKind::AllToAll
-        | CollectiveKind::AllReduce
-        | CollectiveKind::Scatter(_)
-        | CollectiveKind::Gather(_) => pack(topology, kind).map(take),
-    }
 }
 
 /// A machine to which a sketch is applied.

@@ -50,6 +50,15 @@ impl SourceSnapshot {
         self.texts.get(name).cloned().unwrap_or_else(|| self.workspace.read(name))
     }
 
+    /// The text of the file.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn own_text(&self) -> Result<String, String> {
+        let text = self.text(&self.name).map_err(|why| format!("`{}`: {why}", self.name))?;
+        Ok(text.to_string())
+    }
+
     /// Loads the file and finds the program.
     pub(super) fn load(&self, wanted: Option<&str>) -> Result<LoadedProgram, String> {
         let text = self.text(&self.name).map_err(|why| format!("`{}`: {why}", self.name))?;

@@ -1,12 +1,13 @@
 //! Code actions: the changes that reports propose, and attributes that accept what is reported.
 //!
 //! In: the problems of a file, a range, and the kinds of actions that the client asks for. Out: one action for each
-//! distinct change that fixes a problem in the range, then one for each warning there that can be allowed. Actions about
+//! distinct change that fixes a problem in the range, then one for each warning there that can be allowed; and those that complete a program. Actions about
 //! the whole file are only computed for clients that ask for them.
 
 mod allow;
 mod organize;
 mod source;
+mod synthesize;
 
 use super::problems::{Fix, Problem};
 use crate::analysis::Analysis;
@@ -15,6 +16,7 @@ use lsp_types::{
 };
 use source::{Checked, SOURCE_ACTIONS};
 use std::collections::BTreeMap;
+pub(crate) use synthesize::GOALS;
 
 /// What a client asks for.
 #[derive(Clone, Debug)]
@@ -23,15 +25,19 @@ pub struct Request {
     pub url: Url,
     /// The range that is selected.
     pub range: Range,
-    /// The kinds that it wants, with all kinds below them; quick fixes if it says nothing.
+    /// The kinds that it wants, with all kinds below them; quick fixes and rewritings if it says nothing.
     pub only: Option<Vec<CodeActionKind>>,
+    /// Whether it changes files when the server asks for it, as commands do.
+    pub can_apply: bool,
 }
 
 impl Request {
     /// Whether actions of a kind are wanted.
     fn wants(&self, kind: &CodeActionKind) -> bool {
         let only = self.only.as_ref().filter(|only| !only.is_empty());
-        let Some(only) = only else { return *kind == CodeActionKind::QUICKFIX };
+        let Some(only) = only else {
+            return *kind == CodeActionKind::QUICKFIX || *kind == synthesize::KIND;
+        };
         only.iter().any(|wanted| is_below(kind.as_str(), wanted.as_str()))
     }
 }
@@ -46,7 +52,7 @@ fn is_below(kind: &str, other: &str) -> bool {
 #[must_use]
 pub fn kinds() -> Vec<CodeActionKind> {
     let source = SOURCE_ACTIONS.into_iter().map(|action| action.kind);
-    std::iter::once(CodeActionKind::QUICKFIX).chain(source).collect()
+    [CodeActionKind::QUICKFIX, synthesize::KIND].into_iter().chain(source).collect()
 }
 
 /// The actions for a request.
@@ -65,6 +71,9 @@ pub fn actions(
         let problems: Vec<&Problem> = problems.iter().filter(meets).collect();
         actions.extend(fixes(&problems));
         actions.extend(problems.iter().filter_map(|problem| allow::allow(analysis, problem)));
+    }
+    if request.can_apply && request.wants(&synthesize::KIND) {
+        actions.extend(synthesize::synthesize(analysis, &request.url, request.range));
     }
     let file = Checked { analysis, url: &request.url, problems };
     let wanted = SOURCE_ACTIONS.into_iter().filter(|action| request.wants(&action.kind));

@@ -38,6 +38,8 @@ pub(super) struct Abilities {
     pub(super) markdown: Markdown,
     /// It accepts actions that are edits, rather than commands.
     pub(super) actions: bool,
+    /// It changes files when the server asks for it.
+    pub(super) applies: bool,
     /// It shows the symbols of a file as a tree.
     pub(super) nested: bool,
     /// It shows the whole of what is defined, and underlines the name at the cursor.
@@ -81,6 +83,7 @@ impl Abilities {
             },
             markdown: Markdown::of(sent),
             actions: has(sent, "/textDocument/codeAction/codeActionLiteralSupport"),
+            applies: can(sent, "/workspace/applyEdit"),
             nested: can(sent, "/textDocument/documentSymbol/hierarchicalDocumentSymbolSupport"),
             links: can(sent, "/textDocument/definition/linkSupport"),
             pulls: has(sent, "/textDocument/diagnostic"),

@@ -1,6 +1,9 @@
 //! Carries out the commands that take long, beside the requests.
 
-use crate::commands::{CompileCommand, SourceSnapshot, TIME_LIMIT};
+use crate::commands::{
+    CompileCommand, CompletionEdit, SourceSnapshot, SynthesizeCommand, TIME_LIMIT,
+};
+use crate::text::Encoding;
 use compiler::interrupt::Interrupt;
 use serde_json::Value;
 
@@ -14,14 +17,30 @@ impl Drop for InterruptOnDrop {
     }
 }
 
-/// Carries out a command on a thread of its own, until its time is up or nobody waits for the answer any more.
+/// Carries out a command about a program.
 pub(super) async fn carry_out(
     command: CompileCommand,
     source: SourceSnapshot,
 ) -> Result<Value, String> {
+    work(move |interrupt| command.carry_out(&source, interrupt)).await
+}
+
+/// Completes a program.
+pub(super) async fn synthesize(
+    command: SynthesizeCommand,
+    source: SourceSnapshot,
+    encoding: Encoding,
+) -> Result<CompletionEdit, String> {
+    work(move |interrupt| command.carry_out(&source, encoding, interrupt)).await
+}
+
+/// Does something on a thread of its own, until its time is up or nobody waits for the answer any more.
+async fn work<T: Send + 'static>(
+    task: impl FnOnce(&Interrupt) -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
     let guard = InterruptOnDrop::default();
     let interrupt = guard.0.clone();
-    let mut work = tokio::task::spawn_blocking(move || command.carry_out(&source, &interrupt));
+    let mut work = tokio::task::spawn_blocking(move || task(&interrupt));
     let done = match tokio::time::timeout(TIME_LIMIT, &mut work).await {
         Ok(done) => done,
         Err(_) => {
