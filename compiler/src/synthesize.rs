@@ -4,7 +4,9 @@
 //! here is taken on trust: whoever writes the file compiles and checks the text first.
 //!
 //! - `channels` says which channels the schedule needs: memory, ports, or both.
-//! - `rows` turns moves into the lines of a table.
+//! - `shifted` says what one rank does in place of all, where a group of shifts keeps the schedule; `rules` writes that
+//!   for steps, and `lanes` for trees, with the expressions of `expressions`.
+//! - `rows` turns the moves of other schedules into the lines of a table.
 //! - `table` writes schedules in which a piece has the same place on all ranks: AllGather, Broadcast, ReduceScatter,
 //!   Reduce and AllReduce.
 //! - `trees` writes trees for long messages.
@@ -12,14 +14,18 @@
 //!   AllToAll, Scatter and Gather.
 
 mod channels;
+mod expressions;
+mod lanes;
 mod routed;
 mod rows;
+mod rules;
+mod shifted;
 mod table;
 mod trees;
 
 use crate::machine::Machine;
 use crate::syntax;
-pub use trees::{MAX_TREES, write_tree_program};
+pub use trees::write_tree_program;
 
 use channels::{Channels, UsedWay};
 use std::fmt;
@@ -27,8 +33,18 @@ use std::fmt::Write as _;
 use synth::collective::CollectiveKind;
 use synth::schedule::{SchedulePoint, StepSchedule};
 
-/// How many moves the table of a program has at most: each rank looks at all of them.
+/// How many moves the table of a program has at most: each rank looks at all of them. Rules for one rank have no such
+/// limit.
 pub const MAX_TABLE_MOVES: usize = 20_000;
+
+/// How many thread blocks a program has at most: an H100 runs 132 at once.
+pub const MAX_BLOCKS: usize = 128;
+
+/// How many channels of one kind MSCCL++'s executor has room for in a block.
+const MAX_BLOCK_CHANNELS: usize = 16;
+
+/// How many bytes of a piece a block passes on at a time, along trees.
+const WINDOW: &str = "64KiB";
 
 /// What programs of all forms begin with.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +111,7 @@ impl fmt::Display for UnwrittenProgram {
             UnwrittenProgram::TooManyTrees { trees } => {
                 write!(
                     f,
-                    "{trees} trees need as many thread blocks, and a program has at most {MAX_TREES}"
+                    "{trees} trees need as many thread blocks, and a program has at most {MAX_BLOCKS}"
                 )
             }
             UnwrittenProgram::NoChannel { from, to } => {
@@ -120,27 +136,46 @@ pub fn write_step_program(
     head: &ProgramHead<'_>,
     schedule: &StepSchedule,
 ) -> Result<String, UnwrittenProgram> {
-    if schedule.moves.len() > MAX_TABLE_MOVES {
-        return Err(UnwrittenProgram::TooManyMoves { moves: schedule.moves.len() });
-    }
     let moves = schedule.moves.iter();
     let channels = Channels::find(
         head,
         moves.map(|own| UsedWay { from: own.from, to: own.to, path: &own.path }),
     )?;
     let mut text = String::new();
-    let written = match head.kind {
-        CollectiveKind::AllToAll | CollectiveKind::Scatter(_) | CollectiveKind::Gather(_) => {
-            routed::write_program(head, schedule, &channels, &mut text)
+    let written = if let Some(rules) = find_rules(head, schedule) {
+        rules::write_program(head, &rules, &channels, &mut text)
+    } else if schedule.moves.len() > MAX_TABLE_MOVES {
+        return Err(UnwrittenProgram::TooManyMoves { moves: schedule.moves.len() });
+    } else {
+        match head.kind {
+            CollectiveKind::AllToAll | CollectiveKind::Scatter(_) | CollectiveKind::Gather(_) => {
+                routed::write_program(head, schedule, &channels, &mut text)
+            }
+            CollectiveKind::AllGather
+            | CollectiveKind::ReduceScatter
+            | CollectiveKind::AllReduce
+            | CollectiveKind::Broadcast(_)
+            | CollectiveKind::Reduce(_) => {
+                table::write_program(head, schedule, &channels, &mut text)
+            }
         }
-        CollectiveKind::AllGather
-        | CollectiveKind::ReduceScatter
-        | CollectiveKind::AllReduce
-        | CollectiveKind::Broadcast(_)
-        | CollectiveKind::Reduce(_) => table::write_program(head, schedule, &channels, &mut text),
     };
     written.map_err(|error| UnwrittenProgram::Malformed(error.to_string()))?;
     format_program(&text)
+}
+
+/// The rules of a schedule, if it has some: each unit belongs to a rank, and all ranks do the same.
+fn find_rules(head: &ProgramHead<'_>, schedule: &StepSchedule) -> Option<shifted::StepRules> {
+    match head.kind {
+        CollectiveKind::AllGather | CollectiveKind::ReduceScatter | CollectiveKind::AllReduce => {
+            shifted::find_step_rules(head.machine.graph.count_ranks(), schedule)
+        }
+        CollectiveKind::AllToAll
+        | CollectiveKind::Broadcast(_)
+        | CollectiveKind::Reduce(_)
+        | CollectiveKind::Scatter(_)
+        | CollectiveKind::Gather(_) => None,
+    }
 }
 
 fn format_program(text: &str) -> Result<String, UnwrittenProgram> {
