@@ -2,17 +2,29 @@
 //! by which pieces come, instead of one for each tree.
 //!
 //! A *lane* `[t, v]` passes on what has come over the way `v` to the distance `t` from the roots, window by window; the
-//! lanes of distance 0 send the rank's own pieces. Sums run backwards: a lane adds up what those have to which it would
-//! send, and there is one for all ways at distance 0, since all add to the same pieces.
+//! lanes of distance 0 send the rank's own pieces. It passes on whole chunks, or pieces where some chunk goes in parts.
+//!
+//! Sums run backwards: a lane adds up what those have to which it would send. There is one lane for all ways at distance
+//! 0, since all add to the same pieces; if it has no room for all channels, several do so in turn. If a lane has more to
+//! add than fits into a block, several share its pieces.
+
+mod body;
 
 use super::channels::Channels;
 use super::rules::{TableNames, WayBinders, name_before, write_pairs, write_tables};
 use super::shifted::{ShiftRules, WaySteps};
-use super::{MAX_BLOCK_CHANNELS, MAX_BLOCKS, ProgramHead, WINDOW, write_declarations, write_head};
+use super::{MAX_BLOCK_CHANNELS, MAX_BLOCKS, ProgramHead, write_declarations, write_head};
+use body::LaneBody;
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
-use synth::collective::CollectiveKind;
 use synth::graph::Vertex;
 use synth::trees::TreeDirection;
+
+/// How many different pieces a lane adds up at most: a block has 64 operations, and some of them are signals and waits.
+const MAX_LANE_PIECES: usize = 36;
+
+/// How many lanes share the pieces of a chunk at most.
+const MAX_SHARES: u64 = 8;
 
 /// A program of lanes.
 pub(super) struct LaneWriter<'a> {
@@ -23,17 +35,30 @@ pub(super) struct LaneWriter<'a> {
     adds_up: bool,
     /// How many lanes of distance 0 share the ways; each sends over some of them, or adds up what comes over some.
     roots: usize,
+    /// How many lanes share the pieces of a chunk, in place of each one.
+    shares: usize,
 }
 
-/// What goes on, by lane and way.
-struct Hops {
-    /// For each distance and way: the ways over which something goes on.
-    ways: Vec<Vec<Vec<usize>>>,
+/// The ways over which a lane sends.
+struct LaneHops {
+    step: usize,
+    lane: usize,
+    ways: Vec<usize>,
+    /// How many different chunks, or pieces, go on.
+    pieces: usize,
+}
+
+/// A channel of a lane, by its way.
+#[derive(Clone, Copy)]
+struct LaneEnd {
+    way: usize,
+    /// Whether it leads to the receiver, and not to the sender.
+    is_away: bool,
 }
 
 impl<'a> LaneWriter<'a> {
-    /// A writer of the program; `None` if it would have more blocks than run at once, or more channels than a block has
-    /// room for.
+    /// A writer of the program; `None` if it would have more blocks than run at once, or a block more channels or
+    /// operations than it has room for.
     pub(super) fn new(
         head: &'a ProgramHead<'a>,
         rules: &'a ShiftRules,
@@ -44,117 +69,112 @@ impl<'a> LaneWriter<'a> {
         let adds_up = direction == TreeDirection::ToRoot;
         let ways = rules.ways.len();
         let fewest = if adds_up { 1 } else { ways };
-        let fitting = (fewest..=ways.max(1)).map(|roots| LaneWriter {
-            head,
-            rules,
-            table,
-            channels,
-            adds_up,
-            roots,
-        });
-        fitting.into_iter().find(LaneWriter::fits)
+        let most_shares = if table.has_parts() { head.chunks.min(MAX_SHARES) as usize } else { 1 };
+        let writer = LaneWriter { head, rules, table, channels, adds_up, roots: ways, shares: 1 };
+        let roots = (fewest..=ways).find(|roots| {
+            let writer = LaneWriter { roots: *roots, ..writer };
+            let lanes = writer.list_lanes();
+            lanes.iter().all(|lane| writer.has_room(lane, &lanes))
+        })?;
+        let writer = LaneWriter { roots, ..writer };
+        let lanes = writer.list_lanes();
+        let longest = lanes.iter().map(|lane| lane.pieces).max().unwrap_or(0);
+        let fits = |shares: &usize| longest.div_ceil(*shares) <= MAX_LANE_PIECES;
+        let shares = if adds_up { (1..=most_shares).find(fits)? } else { 1 };
+        (lanes.len() * shares <= MAX_BLOCKS).then_some(LaneWriter { shares, ..writer })
     }
 
-    /// The pieces that go over a way at a distance, as numbers: those of the owner that is `x` away begin at `x` times
-    /// the pieces of a chunk.
-    fn list_pieces(&self, step: usize, way: usize) -> Vec<u64> {
-        let chunks = self.head.chunks;
-        let load = self.table.0.get(step).and_then(|loads| loads.get(way));
-        let Some(load) = load else { return Vec::new() };
+    /// What goes over a way at a distance, as numbers: those of the owner that is `x` away begin at `x` times the pieces
+    /// of a chunk, if there are parts.
+    fn list_entries(&self, step: usize, way: usize) -> Vec<u64> {
+        let unit = self.count_units();
+        let Some(load) = self.table.0.get(step).and_then(|loads| loads.get(way)) else {
+            return Vec::new();
+        };
         let wholes = load.wholes.iter().flat_map(|owner| {
-            let first = u64::from(*owner) * chunks;
-            first..first + chunks
+            let first = u64::from(*owner) * unit;
+            first..first + unit
         });
         let parts = load.parts.iter().flat_map(|part| {
-            let first = u64::from(part.owner) * chunks + part.first;
+            let first = u64::from(part.owner) * unit + part.first;
             first..first + part.count
         });
         wholes.chain(parts).collect()
     }
 
-    /// The ways over which each lane sends.
-    fn find_hops(&self) -> Hops {
-        let (steps, ways) = (self.table.0.len(), self.rules.ways.len());
-        let mut hops = Vec::new();
-        for step in 0..steps {
-            let next: Vec<Vec<u64>> = (0..ways).map(|way| self.list_pieces(step, way)).collect();
-            let mut of_step = Vec::new();
-            for lane in 0..ways {
-                let came = if step == 0 { Vec::new() } else { self.list_arrived(step - 1, lane) };
-                let goes_on = |way: &usize| {
-                    let pieces = next.get(*way).map_or(&[][..], Vec::as_slice);
-                    if step == 0 {
-                        !pieces.is_empty() && way % self.roots == lane
-                    } else {
-                        pieces.iter().any(|piece| came.binary_search(piece).is_ok())
-                    }
-                };
-                of_step.push((0..ways).filter(goes_on).collect());
-            }
-            hops.push(of_step);
-        }
-        hops.push(vec![Vec::new(); ways]);
-        Hops { ways: hops }
+    /// Into how many entries a chunk is divided.
+    fn count_units(&self) -> u64 {
+        if self.table.has_parts() { self.head.chunks } else { 1 }
     }
 
-    /// The pieces that come over a way, as numbers of the rank that gets them, in order.
+    /// What comes over a way, as numbers of the rank that gets it, in order.
     fn list_arrived(&self, step: usize, way: usize) -> Vec<u64> {
-        let chunks = self.head.chunks.max(1);
+        let unit = self.count_units().max(1);
         let offset = Vertex(self.rules.ways.get(way).copied().unwrap_or(0));
-        let turn = |piece: u64| {
-            let owner = self.rules.group.subtract(Vertex((piece / chunks) as u32), offset);
-            u64::from(owner.0) * chunks + piece % chunks
+        let turn = |entry: u64| {
+            let owner = self.rules.group.subtract(Vertex((entry / unit) as u32), offset);
+            u64::from(owner.0) * unit + entry % unit
         };
-        let mut arrived: Vec<u64> =
-            self.list_pieces(step, way).into_iter().map(turn).collect();
+        let mut arrived: Vec<u64> = self.list_entries(step, way).into_iter().map(turn).collect();
         arrived.sort_unstable();
         arrived
     }
 
-    /// Whether there are not too many blocks, and each has room for its channels.
-    fn fits(&self) -> bool {
-        let hops = self.find_hops();
-        let lanes = hops.ways.iter().flatten().filter(|ways| !ways.is_empty()).count();
-        lanes <= MAX_BLOCKS && self.has_room(&hops)
+    /// The lanes that send something.
+    fn list_lanes(&self) -> Vec<LaneHops> {
+        let (steps, ways) = (self.table.0.len(), self.rules.ways.len());
+        let mut lanes = Vec::new();
+        for step in 0..steps {
+            let sent: Vec<Vec<u64>> = (0..ways).map(|way| self.list_entries(step, way)).collect();
+            for lane in 0..ways {
+                let came = step.checked_sub(1).map(|before| self.list_arrived(before, lane));
+                let mut hops =
+                    LaneHops { step, lane, ways: Vec::new(), pieces: 0 };
+                let mut pieces = BTreeSet::new();
+                for (way, entries) in sent.iter().enumerate() {
+                    let goes_on = |entry: &&u64| match &came {
+                        None => way % self.roots == lane,
+                        Some(came) => came.binary_search(entry).is_ok(),
+                    };
+                    let onward: Vec<u64> = entries.iter().filter(goes_on).copied().collect();
+                    if !onward.is_empty() {
+                        hops.ways.push(way);
+                    }
+                    pieces.extend(onward);
+                }
+                hops.pieces = pieces.len();
+                if !hops.ways.is_empty() {
+                    lanes.push(hops);
+                }
+            }
+        }
+        lanes
     }
 
-    fn has_room(&self, hops: &Hops) -> bool {
-        let kind = |rank: Vertex, way: usize, is_away: bool| {
-            let offset = Vertex(self.rules.ways.get(way).copied().unwrap_or(0));
-            let group = &self.rules.group;
-            let peer =
-                if is_away { group.add(rank, offset) } else { group.subtract(rank, offset) };
-            usize::from(self.channels.is_memory(rank, peer))
+    fn has_room(&self, lane: &LaneHops, lanes: &[LaneHops]) -> bool {
+        let is_leaf = |way: &usize| {
+            !lanes.iter().any(|next| next.step == lane.step + 1 && next.lane == *way)
         };
-        let fits_on = |rank: Vertex| {
-            hops.ways.iter().enumerate().all(|(step, lanes)| {
-                lanes.iter().enumerate().filter(|(_, ways)| !ways.is_empty()).all(|(lane, ways)| {
-                    let mut counts = [0_usize; 2];
-                    let mut add = |way: usize, is_away: bool| {
-                        if let Some(count) = counts.get_mut(kind(rank, way, is_away)) {
-                            *count += 1;
-                        }
-                    };
-                    for way in ways {
-                        add(*way, true);
-                        let is_leaf = hops
-                            .ways
-                            .get(step + 1)
-                            .and_then(|next| next.get(*way))
-                            .is_none_or(Vec::is_empty);
-                        if is_leaf {
-                            add(*way, false);
-                        }
-                    }
-                    let before = step.checked_sub(1).and_then(|step| hops.ways.get(step));
-                    for _ in before.into_iter().flatten().filter(|ways| ways.contains(&lane)) {
-                        add(lane, false);
-                    }
-                    counts.iter().all(|count| *count <= MAX_BLOCK_CHANNELS)
-                })
-            })
+        let away = lane.ways.iter().map(|way| LaneEnd { way: *way, is_away: true });
+        let leaves = lane.ways.iter().copied().filter(is_leaf);
+        let sends_here = |before: &&LaneHops| {
+            before.step + 1 == lane.step && before.ways.contains(&lane.lane)
         };
-        (0..self.rules.group.count_ranks()).map(Vertex).all(fits_on)
+        let came = lanes.iter().filter(sends_here).map(|_| lane.lane);
+        let here = leaves.chain(came).map(|way| LaneEnd { way, is_away: false });
+        let ends: Vec<LaneEnd> = away.chain(here).collect();
+        (0..self.rules.group.count_ranks()).map(Vertex).all(|rank| {
+            let near = ends.iter().filter(|end| self.is_memory(rank, **end)).count();
+            near.max(ends.len() - near) <= MAX_BLOCK_CHANNELS
+        })
+    }
+
+    fn is_memory(&self, rank: Vertex, end: LaneEnd) -> bool {
+        let offset = Vertex(self.rules.ways.get(end.way).copied().unwrap_or(0));
+        let group = &self.rules.group;
+        let peer =
+            if end.is_away { group.add(rank, offset) } else { group.subtract(rank, offset) };
+        self.channels.is_memory(rank, peer)
     }
 
     /// Writes the program.
@@ -164,237 +184,90 @@ impl<'a> LaneWriter<'a> {
         self.write_onward(text)?;
         self.channels.write_functions(text)?;
         write_declarations(self.head, true, text)?;
+        let share = if self.shares > 1 { format!("j in 0..{}, ", self.shares) } else { String::new() };
         let (steps, ways) = (self.table.0.len(), self.rules.ways.len());
-        let binders = format!("t in 0..{steps}, v in 0..{ways}, w in hops[t][v]");
-        let binders = WayBinders { binders: &binders, names: "t, v, w" };
-        write_pairs(self.channels, name_before(self.rules), &binders, text)?;
+        let binders = format!("{share}t in 0..{steps}, v in 0..{ways}, w in hops[t][v]");
+        let names = format!("{}t, v, w", self.share_index());
+        let pairs = WayBinders { binders: &binders, names: &names };
+        write_pairs(self.channels, name_before(self.rules), &pairs, text)?;
         if self.adds_up && !self.channels.can_read() {
-            writeln!(
-                text,
-                "scratch got[t in 0..{steps}, v in 0..{ways}, w in hops[t][v], e in onward[t][v][w]];"
-            )?;
+            let is_whole = self.head.chunks > 1 && !self.table.has_parts();
+            let pieces = if is_whole { format!(", {}", self.head.chunks) } else { String::new() };
+            writeln!(text, "scratch got[{binders}, x in onward[t][v][w]{pieces}];")?;
         }
-        let is_chained = self.adds_up && self.roots > 1;
-        if is_chained {
-            writeln!(text, "semaphore turn[v in 1..{}];", self.roots)?;
+        if self.is_chained() {
+            writeln!(text, "semaphore turn[{share}v in 1..{}];", self.roots)?;
         }
         writeln!(
             text,
-            "\nblock lane[t in 0..{steps}, v in 0..{ways} if hops[t][v].len() > 0] {{"
+            "\nblock lane[{share}t in 0..{steps}, v in 0..{ways} if hops[t][v].len() > 0] {{"
         )?;
-        let is_deep = steps > 1;
-        if is_deep {
-            writeln!(
-                text,
-                "let came = [u in 0..{ways} if t > 0 && onward[t - 1][u][v].len() > 0: u];
-                let leaves = [w in hops[t][v] if hops[t + 1][w].len() == 0: w];"
-            )?;
-        }
-        let body = LaneBody { writer: self, is_deep, is_chained };
-        match (self.adds_up, self.channels.can_read()) {
-            (false, _) => body.write_copies(text)?,
-            (true, true) => body.write_reads(text)?,
-            (true, false) => body.write_pushes(text)?,
-        }
+        LaneBody { writer: self }.write(text)?;
         writeln!(text, "}}\n}}")
+    }
+
+    /// The index of the share that begins those of a lane.
+    fn share_index(&self) -> &'static str {
+        if self.shares > 1 { "j, " } else { "" }
+    }
+
+    /// Whether lanes of distance 0 add up one after another.
+    fn is_chained(&self) -> bool {
+        self.adds_up && self.roots > 1
+    }
+
+    /// Whether something comes over a way and goes on.
+    fn is_deep(&self) -> bool {
+        self.table.0.len() > 1
     }
 
     /// What each lane sends on.
     fn write_onward(&self, text: &mut String) -> fmt::Result {
-        let chunks = self.head.chunks;
         let (steps, ways) = (self.table.0.len(), self.rules.ways.len());
-        let pieces = if chunks == 1 { "sends" } else { "pieces" };
-        if chunks > 1 {
-            let parts = if self.table.has_parts() {
-                format!(
-                    " + [s in parts if s[0] == t && s[1] == w, i in s[3] ..+ s[4]: s[2] * {chunks} + i]"
-                )
-            } else {
-                String::new()
-            };
+        let chunks = self.head.chunks;
+        let has_parts = self.table.has_parts();
+        let (list, turned, noun) = if has_parts {
             writeln!(
                 text,
                 "/// The same in pieces: `x * {chunks} + i` is the i-th of the rank that is `x` away.
-                let pieces = [t in 0..{steps}: [w in 0..{ways}: [x in sends[t][w], i in 0..{chunks}: x * {chunks} + i]{parts}]];\n"
+                fn list_pieces(t: int, w: int) -> int[] = [x in sends[t][w], i in 0..{chunks}: x * {chunks} + i] + [s in parts if s[0] == t && s[1] == w, i in s[3] ..+ s[4]: s[2] * {chunks} + i];\n
+                let pieces = [t in 0..{steps}: [w in 0..{ways}: list_pieces(t, w)]];\n"
             )?;
-        }
-        let moved = if chunks == 1 {
-            "at(e, ways[v])".to_owned()
+            let turned = format!("at(x / {chunks}, ways[v]) * {chunks} + x % {chunks}");
+            ("pieces", turned, "piece `x`")
         } else {
-            format!("at(e / {chunks}, ways[v]) * {chunks} + e % {chunks}")
+            ("sends", "at(x, ways[v])".to_owned(), "chunk of the rank that is `x` away")
         };
         let own = match (self.roots, ways) {
             (1, _) => "v == 0".to_owned(),
             (roots, ways) if roots == ways => "v == w".to_owned(),
             (roots, _) => format!("w % {roots} == v"),
         };
-        let condition = if steps == 1 {
-            own
+        let needs_way = self.roots > 1;
+        let (way, argument) = if needs_way { (", w: int", ", w") } else { ("", "") };
+        let condition = if self.is_deep() {
+            writeln!(
+                text,
+                "/// Whether the {noun} has come to the lane `[t, v]`, by the way `v`; at distance 0, whether it is for its ways.
+                fn has_come(t: int, v: int{way}, x: int) -> bool = if t == 0 {{ {own} }} else {{ {list}[t - 1][v].contains({turned}) }};\n"
+            )?;
+            format!("has_come(t, v{argument}, x)")
         } else {
-            format!("if t == 0 {{ {own} }} else {{ {pieces}[t - 1][v].contains({moved}) }}")
+            own
         };
-        let what = if self.adds_up { "adds up from" } else { "sends over" };
+        let entries = if has_parts { "pieces" } else { "chunks" };
+        let does = if self.adds_up { "adds up from each way" } else { "sends over each way" };
         writeln!(
             text,
-            "/// What a lane `[t, v]` {what} each way: of what has come over the way `v`, or of the rank's own at distance 0.
-            let onward = [t in 0..{steps}: [v in 0..{ways}: [w in 0..{ways}: [e in {pieces}[t][w] if {condition}: e]]]];\n"
+            "/// The {entries} that each lane {does}.
+            let onward = [t in 0..{steps}: [v in 0..{ways}: [w in 0..{ways}: [x in {list}[t][w] if {condition}: x]]]];\n"
         )?;
-        let end = if steps == 1 { "" } else { " + [[v in ways: []]]" };
+        let end = if self.is_deep() { " + [[v in ways: []]]" } else { "" };
+        let beyond = if self.is_deep() { "; none has any beyond the largest distance" } else { "" };
         writeln!(
             text,
-            "/// The ways of each lane; none has any beyond the largest distance.
+            "/// The ways of each lane{beyond}.
             let hops = [t in 0..{steps}: [v in 0..{ways}: [w in 0..{ways} if onward[t][v][w].len() > 0: w]]]{end};\n"
         )
-    }
-}
-
-/// The body of all lanes. Without lanes behind others (`is_deep`) every way is a leaf.
-struct LaneBody<'a> {
-    writer: &'a LaneWriter<'a>,
-    is_deep: bool,
-    /// Whether lanes of distance 0 add up one after another.
-    is_chained: bool,
-}
-
-impl LaneBody<'_> {
-    /// The piece `e` of a rank.
-    fn write_piece(&self, rank: &str) -> String {
-        match self.writer.head.chunks {
-            1 => format!("at({rank}, e)"),
-            chunks => format!("at({rank}, e / {chunks}) * {chunks} + e % {chunks}"),
-        }
-    }
-
-    fn find_buffer(&self) -> &'static str {
-        if self.writer.head.kind == CollectiveKind::ReduceScatter { "input" } else { "output" }
-    }
-
-    fn write_operation(
-        &self,
-        verb: &str,
-        family: &str,
-        modifier: &str,
-        text: &mut String,
-    ) -> fmt::Result {
-        if self.is_deep {
-            writeln!(text, "for u in came {{ {verb} {family}[t - 1, u, v, *]{modifier}; }}")?;
-        }
-        Ok(())
-    }
-
-    fn leaves(&self) -> &'static str {
-        if self.is_deep { "leaves" } else { "*" }
-    }
-
-    fn write_copies(&self, text: &mut String) -> fmt::Result {
-        let leaves = self.leaves();
-        self.write_operation("signal", "into", " relaxed", text)?;
-        writeln!(text, "signal into[t, v, {leaves}, *] relaxed;\nwait out[t, v, *, *] relaxed;")?;
-        writeln!(text, "pipeline unit = {WINDOW}, chunks = 1 {{")?;
-        self.write_operation("wait", "into", "", text)?;
-        writeln!(
-            text,
-            "for w in hops[t][v], p in [at(rank, ways[w])], e in onward[t][v][w] {{
-                let c = {};
-                put output[c] -> p.output[c] via out[t, v, w, p];
-            }}",
-            self.write_piece("rank")
-        )?;
-        if self.is_deep {
-            writeln!(
-                text,
-                "for w in hops[t][v] if !leaves.contains(w) {{ signal out[t, v, w, *]; }}"
-            )?;
-        }
-        writeln!(text, "}}\nsignal out[t, v, {leaves}, *];\nwait into[t, v, {leaves}, *];")?;
-        if self.writer.channels.can_read() {
-            return Ok(());
-        }
-        self.write_operation("signal", "into", "", text)?;
-        writeln!(text, "signal into[t, v, {leaves}, *];    // all has arrived\nwait out[t, v, *, *];")
-    }
-
-    /// In turn, where several lanes add to the same pieces.
-    fn write_turn(&self, sums: &str, text: &mut String) -> fmt::Result {
-        if !self.is_chained {
-            return writeln!(text, "{sums}");
-        }
-        let roots = self.writer.roots;
-        writeln!(text, "if t == 0 && v > 0 {{ acquire turn[v]; }}")?;
-        writeln!(text, "{sums}")?;
-        writeln!(text, "if t == 0 && v + 1 < {roots} {{ release turn[v + 1]; }}")
-    }
-
-    fn write_reads(&self, text: &mut String) -> fmt::Result {
-        let (buffer, leaves) = (self.find_buffer(), self.leaves());
-        writeln!(
-            text,
-            "signal into[t, v, {leaves}, *] relaxed;\nwait out[t, v, {leaves}, *] relaxed;
-            pipeline unit = {WINDOW}, chunks = 1 {{"
-        )?;
-        if self.is_deep {
-            writeln!(
-                text,
-                "for w in hops[t][v] if !leaves.contains(w) {{ wait out[t, v, w, *]; }}"
-            )?;
-        }
-        let piece = self.write_piece("rank");
-        let sums = format!(
-            "for w in hops[t][v], p in [at(rank, ways[w])], e in onward[t][v][w] {{
-                let c = {piece};
-                reduce {buffer}[c], p.{buffer}[c] -> {buffer}[c] via out[t, v, w, p];
-            }}"
-        );
-        self.write_turn(&sums, text)?;
-        self.write_operation("signal", "into", "", text)?;
-        writeln!(text, "}}\nsignal out[t, v, *, *];    // all is read")?;
-        self.write_operation("wait", "into", "", text)?;
-        writeln!(text, "wait into[t, v, {leaves}, *];")
-    }
-
-    fn write_pushes(&self, text: &mut String) -> fmt::Result {
-        let (buffer, leaves) = (self.find_buffer(), self.leaves());
-        let before = name_before(self.writer.rules);
-        let push = |lane: &str| {
-            let piece = self.write_piece("p");
-            format!(
-                "let c = {piece};
-                put {buffer}[c] -> p.got[{lane}, e] via into[{lane}, p];"
-            )
-        };
-        writeln!(text, "signal out[t, v, *, *] relaxed;")?;
-        self.write_operation("wait", "into", " relaxed", text)?;
-        writeln!(
-            text,
-            "wait into[t, v, {leaves}, *] relaxed;
-            pipeline unit = {WINDOW}, chunks = 1 {{"
-        )?;
-        let own = if self.is_deep { "leaves" } else { "hops[t][v]" };
-        writeln!(
-            text,
-            "for w in {own}, p in [{before}(rank, ways[w])], e in onward[t][v][w] {{ {} }}
-            signal into[t, v, {leaves}, *];
-            wait out[t, v, *, *];",
-            push("t, v, w")
-        )?;
-        let piece = self.write_piece("rank");
-        let sums = format!(
-            "for w in hops[t][v], e in onward[t][v][w] {{
-                let c = {piece};
-                reduce {buffer}[c], got[t, v, w, e] -> {buffer}[c];
-            }}"
-        );
-        self.write_turn(&sums, text)?;
-        if self.is_deep {
-            writeln!(
-                text,
-                "for u in came, p in [{before}(rank, ways[v])], e in onward[t - 1][u][v] {{ {} }}",
-                push("t - 1, u, v")
-            )?;
-        }
-        self.write_operation("signal", "into", "", text)?;
-        writeln!(text, "}}\nsignal out[t, v, *, *];    // all has arrived")?;
-        self.write_operation("wait", "into", "", text)?;
-        writeln!(text, "wait into[t, v, {leaves}, *];")
     }
 }

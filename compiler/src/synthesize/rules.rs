@@ -18,6 +18,9 @@ use std::fmt::{self, Write as _};
 use synth::collective::CollectiveKind;
 use synth::graph::Vertex;
 
+/// How many columns a step takes at most that shares a line with others.
+const MAX_SHORT_STEP: usize = 22;
+
 /// Writes the offsets of receivers, the tables of all steps, and the functions that add offsets.
 pub(super) fn write_tables(
     rules: &ShiftRules,
@@ -26,7 +29,11 @@ pub(super) fn write_tables(
     text: &mut String,
 ) -> fmt::Result {
     writeln!(text, "/// The ways: how far receivers are away from a rank.")?;
-    writeln!(text, "let ways = {};\n", write_numbers(&rules.ways))?;
+    let ways = write_numbers(&rules.ways);
+    // A single range needs no parentheses here.
+    let range = ways.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    let ways = range.filter(|range| !range.contains('(')).unwrap_or(&ways);
+    writeln!(text, "let ways = {ways};\n")?;
     for (table, names) in rules.tables.iter().zip(names) {
         write_table(table, names, text)?;
     }
@@ -98,7 +105,10 @@ fn write_table(table: &WaySteps, names: &TableNames, text: &mut String) -> fmt::
     // Lists that are all empty have no type.
     let is_typed = table.0.iter().flatten().all(|load| load.wholes.is_empty());
     let kind = if is_typed { ": int[][][]" } else { "" };
-    writeln!(text, "let {wholes}{kind} = [\n{},\n];\n", steps.join(",\n"))?;
+    // The formatter breaks lines where they are broken here; short steps share lines.
+    let is_short = steps.iter().all(|step| step.len() <= MAX_SHORT_STEP);
+    let between = if is_short { ", " } else { ",\n" };
+    writeln!(text, "let {wholes}{kind} = [\n{},\n];\n", steps.join(between))?;
     if table.has_parts() {
         writeln!(
             text,
@@ -152,7 +162,10 @@ impl<'a> RuleWriter<'a> {
         steps: &'a StepRules,
         channels: &'a Channels,
     ) -> RuleWriter<'a> {
-        RuleWriter { head, steps, channels, blocks: count_blocks(&steps.rules, channels) }
+        // Sums go into scratch memory, and copies into the output: two buffers behind each channel.
+        let has_both = steps.sums.is_some() && steps.copies.is_some() && !channels.can_read();
+        let room = if has_both { MAX_BLOCK_CHANNELS / 2 } else { MAX_BLOCK_CHANNELS };
+        RuleWriter { head, steps, channels, blocks: count_blocks(&steps.rules, channels, room) }
     }
 
     fn rules(&self) -> &'a ShiftRules {
@@ -518,7 +531,7 @@ pub(super) fn write_pairs(
 }
 
 /// How many blocks share the ways, so that each has room for its channels and for the buffers behind them.
-fn count_blocks(rules: &ShiftRules, channels: &Channels) -> usize {
+fn count_blocks(rules: &ShiftRules, channels: &Channels, room: usize) -> usize {
     let ranks = || (0..rules.group.count_ranks()).map(Vertex);
     let away = |rank: Vertex, way: u32| rules.group.add(rank, Vertex(way));
     let here = |rank: Vertex, way: u32| rules.group.subtract(rank, Vertex(way));
@@ -528,7 +541,7 @@ fn count_blocks(rules: &ShiftRules, channels: &Channels) -> usize {
     let fits = |rank: Vertex| {
         let all = neighbors(rank);
         let near = all.iter().filter(|peer| channels.is_memory(rank, **peer)).count();
-        near.max(all.len() - near) <= MAX_BLOCK_CHANNELS
+        near.max(all.len() - near) <= room
     };
     if ranks().all(fits) {
         return 1;
@@ -545,7 +558,7 @@ fn count_blocks(rules: &ShiftRules, channels: &Channels) -> usize {
                         }
                     }
                 }
-                counts.iter().all(|count| *count <= MAX_BLOCK_CHANNELS)
+                counts.iter().all(|count| *count <= room)
             })
         })
     };

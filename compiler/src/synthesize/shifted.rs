@@ -39,11 +39,6 @@ impl WayLoad {
     pub(super) fn is_empty(&self) -> bool {
         self.wholes.is_empty() && self.parts.is_empty()
     }
-
-    /// How many operands it is.
-    pub(super) fn count(&self) -> usize {
-        self.wholes.len() + self.parts.len()
-    }
 }
 
 /// Step by step, what goes over each way.
@@ -74,16 +69,15 @@ pub(super) struct ShiftRules {
 
 impl ShiftRules {
     /// The rules of some lists of transfers, if one group keeps all of them.
-    fn find(ranks: u32, chunks: u64, mut lists: Vec<Vec<Transfer>>) -> Option<ShiftRules> {
+    fn find(ranks: u32, mut lists: Vec<Vec<Transfer>>, chunks: u64) -> Option<ShiftRules> {
         for transfers in &mut lists {
             transfers.sort_unstable();
         }
         let group = ShiftGroup::find(ranks, |shift| {
             lists.iter().all(|transfers| is_kept(transfers, shift))
         })?;
-        let of_first = |transfers: &Vec<Transfer>| {
-            let own = transfers.iter().filter(|own| own.from == Vertex(0));
-            merge_pieces(own.copied().collect())
+        let of_first = |transfers: &Vec<Transfer>| -> Vec<Transfer> {
+            transfers.iter().filter(|own| own.from == Vertex(0)).copied().collect()
         };
         let lists: Vec<Vec<Transfer>> = lists.iter().map(of_first).collect();
         let ways: BTreeSet<u32> = lists.iter().flatten().map(|own| own.to.0).collect();
@@ -108,39 +102,30 @@ fn is_kept(transfers: &[Transfer], shift: Shift) -> bool {
     })
 }
 
-/// Transfers of one sender, with pieces that follow each other as one transfer.
-fn merge_pieces(mut transfers: Vec<Transfer>) -> Vec<Transfer> {
-    transfers.sort_unstable();
+/// A table of what one sender sends, with pieces that follow each other as one entry.
+fn tabulate(transfers: &[Transfer], ways: &[u32], chunks: u64) -> WaySteps {
     let mut merged: Vec<Transfer> = Vec::new();
     for own in transfers {
         match merged.last_mut() {
             Some(last)
-                if *last == (Transfer { first: last.first, count: last.count, ..own })
+                if *last == (Transfer { first: last.first, count: last.count, ..*own })
                     && last.first + last.count == own.first =>
             {
                 last.count += own.count;
             }
-            Some(_) | None => merged.push(own),
+            Some(_) | None => merged.push(*own),
         }
     }
-    merged
-}
-
-fn tabulate(transfers: &[Transfer], ways: &[u32], chunks: u64) -> WaySteps {
     let steps = transfers.last().map_or(0, |last| last.step as usize + 1);
     let mut table = vec![vec![WayLoad::default(); ways.len()]; steps];
-    for own in transfers {
+    for own in merged {
         let way = ways.binary_search(&own.to.0).ok();
         let step = table.get_mut(own.step as usize);
         let Some(load) = step.zip(way).and_then(|(step, way)| step.get_mut(way)) else { continue };
         if own.count == chunks {
             load.wholes.push(own.owner.0);
         } else {
-            load.parts.push(OwnerPart {
-                owner: own.owner.0,
-                first: own.first,
-                count: own.count,
-            });
+            load.parts.push(OwnerPart { owner: own.owner.0, first: own.first, count: own.count });
         }
     }
     WaySteps(table)
@@ -185,7 +170,7 @@ pub(super) fn find_step_rules(ranks: u32, schedule: &StepSchedule) -> Option<Ste
     } else {
         [sums, copies].into_iter().filter(|list| !list.is_empty()).collect()
     };
-    let rules = ShiftRules::find(ranks, chunks, lists)?;
+    let rules = ShiftRules::find(ranks, lists, chunks)?;
     let last = rules.tables.len().checked_sub(1)?;
     let [sums, copies] = has;
     Some(StepRules { rules, sums: sums.then_some(0), copies: copies.then_some(last) })
@@ -215,7 +200,7 @@ pub(super) fn find_tree_rules(ranks: u32, trees: &TreeSet) -> Option<ShiftRules>
         }
         first += tree.weight;
     }
-    ShiftRules::find(ranks, trees.k, vec![transfers])
+    ShiftRules::find(ranks, vec![transfers], trees.k)
 }
 
 #[cfg(test)]
