@@ -251,12 +251,14 @@ fn prove(args: &Synth, frontier: Option<&Frontier>, reporter: &Reporter) -> Resu
 struct PointProgram {
     /// Where it was written; none if no file was asked for.
     path: Option<String>,
+    /// Where the program with packets was written; none if there is none.
+    packets: Option<String>,
     /// Why there is no program.
     failure: Option<String>,
 }
 
 /// Writes the program of each point, and then that of the trees: into the folder that `-o` names, or into the file, if it is that
-/// of one program. All are made before the first one is written.
+/// of one program. All are made before the first one is written. A folder gets programs with packets, too.
 fn write_programs(
     args: &Synth,
     writer: &ProgramWriter<'_>,
@@ -266,12 +268,13 @@ fn write_programs(
     let points = found.frontier.iter().flat_map(|frontier| &frontier.points);
     let output = if args.dry_run { None } else { args.output.as_deref() };
     let Some(output) = output else {
-        let none = || PointProgram { path: None, failure: None };
+        let none = || PointProgram { path: None, packets: None, failure: None };
         let count = points.count() + usize::from(found.find_trees().is_some());
         return Ok(std::iter::repeat_with(none).take(count).collect());
     };
     let interrupt = &reporter.interrupt;
     let mut results: Vec<Result<WrittenProgram, String>> = points
+        .clone()
         .map(|point| writer.write_point(point, interrupt).map_err(|why| why.to_string()))
         .collect();
     let trees = found.find_trees();
@@ -286,10 +289,25 @@ fn write_programs(
             Ok(written) => {
                 let path = target.find_path(&written.name);
                 let shown = Some(path.to_string_lossy().into_owned());
-                programs.push(PointProgram { path: shown, failure: None });
+                programs.push(PointProgram { path: shown, packets: None, failure: None });
                 texts.push(PathText { path, text: written.text });
             }
-            Err(why) => programs.push(PointProgram { path: None, failure: Some(why) }),
+            Err(why) => {
+                programs.push(PointProgram { path: None, packets: None, failure: Some(why) });
+            }
+        }
+    }
+    if matches!(target, ProgramTarget::Folder(_)) {
+        for (point, program) in points.zip(&mut programs) {
+            match writer.write_packets(point, interrupt) {
+                Ok(None) => {}
+                Ok(Some(written)) => {
+                    let path = target.find_path(&written.name);
+                    program.packets = Some(path.to_string_lossy().into_owned());
+                    texts.push(PathText { path, text: written.text });
+                }
+                Err(why) => program.failure = Some(format!("with packets: {why}")),
+            }
         }
     }
     output::refuse_losses(texts.iter().map(|own| own.path.as_path()), &reporter.sources)?;

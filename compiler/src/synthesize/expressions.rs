@@ -23,7 +23,8 @@ pub(super) fn write_numbers(numbers: &[u32]) -> String {
         runs.push(run);
         rest = others;
     }
-    let is_regular = runs.len() <= MAX_RUNS && runs.iter().all(|run| run.len() >= LEAST_PROGRESSION);
+    let is_regular =
+        runs.len() <= MAX_RUNS && runs.iter().all(|run| run.len() >= LEAST_PROGRESSION);
     if !is_regular || runs.is_empty() {
         let members: Vec<String> = numbers.iter().map(ToString::to_string).collect();
         return format!("[{}]", members.join(", "));
@@ -50,7 +51,8 @@ fn write_progression(run: &[u32]) -> String {
 /// A list of lists, one for each way, which are given as texts: equal neighbors are written once.
 pub(super) fn write_by_way(lists: &[String]) -> String {
     let runs: Vec<&[String]> = lists.chunk_by(|one, other| one == other).collect();
-    let is_regular = runs.len() <= MAX_RUNS && runs.iter().any(|run| run.len() >= LEAST_PROGRESSION);
+    let is_regular =
+        runs.len() <= MAX_RUNS && runs.iter().any(|run| run.len() >= LEAST_PROGRESSION);
     if !is_regular {
         return format!("[{}]", lists.join(", "));
     }
@@ -168,10 +170,7 @@ mod tests {
         assert_eq!(write(8, |shift| shift.radix == 2), ["r ^ x", "r ^ x"]);
         assert_eq!(
             write(24, |shift| shift.stride * shift.radix <= 8 || shift.stride >= 8),
-            [
-                "(r / 8 + x / 8) % 3 * 8 + (r + x) % 8",
-                "(r / 8 - x / 8) % 3 * 8 + (r - x) % 8"
-            ]
+            ["(r / 8 + x / 8) % 3 * 8 + (r + x) % 8", "(r / 8 - x / 8) % 3 * 8 + (r - x) % 8"]
         );
         assert_eq!(
             write(12, |shift| shift.radix == 2 && shift.stride < 4 || shift.stride == 4)[0],

@@ -128,8 +128,7 @@ impl<'a> LaneWriter<'a> {
             let sent: Vec<Vec<u64>> = (0..ways).map(|way| self.list_entries(step, way)).collect();
             for lane in 0..ways {
                 let came = step.checked_sub(1).map(|before| self.list_arrived(before, lane));
-                let mut hops =
-                    LaneHops { step, lane, ways: Vec::new(), pieces: 0 };
+                let mut hops = LaneHops { step, lane, ways: Vec::new(), pieces: 0 };
                 let mut pieces = BTreeSet::new();
                 for (way, entries) in sent.iter().enumerate() {
                     let goes_on = |entry: &&u64| match &came {
@@ -152,14 +151,12 @@ impl<'a> LaneWriter<'a> {
     }
 
     fn has_room(&self, lane: &LaneHops, lanes: &[LaneHops]) -> bool {
-        let is_leaf = |way: &usize| {
-            !lanes.iter().any(|next| next.step == lane.step + 1 && next.lane == *way)
-        };
+        let is_leaf =
+            |way: &usize| !lanes.iter().any(|next| next.step == lane.step + 1 && next.lane == *way);
         let away = lane.ways.iter().map(|way| LaneEnd { way: *way, is_away: true });
         let leaves = lane.ways.iter().copied().filter(is_leaf);
-        let sends_here = |before: &&LaneHops| {
-            before.step + 1 == lane.step && before.ways.contains(&lane.lane)
-        };
+        let sends_here =
+            |before: &&LaneHops| before.step + 1 == lane.step && before.ways.contains(&lane.lane);
         let came = lanes.iter().filter(sends_here).map(|_| lane.lane);
         let here = leaves.chain(came).map(|way| LaneEnd { way, is_away: false });
         let ends: Vec<LaneEnd> = away.chain(here).collect();
@@ -172,8 +169,7 @@ impl<'a> LaneWriter<'a> {
     fn is_memory(&self, rank: Vertex, end: LaneEnd) -> bool {
         let offset = Vertex(self.rules.ways.get(end.way).copied().unwrap_or(0));
         let group = &self.rules.group;
-        let peer =
-            if end.is_away { group.add(rank, offset) } else { group.subtract(rank, offset) };
+        let peer = if end.is_away { group.add(rank, offset) } else { group.subtract(rank, offset) };
         self.channels.is_memory(rank, peer)
     }
 
@@ -184,7 +180,8 @@ impl<'a> LaneWriter<'a> {
         self.write_onward(text)?;
         self.channels.write_functions(text)?;
         write_declarations(self.head, true, text)?;
-        let share = if self.shares > 1 { format!("j in 0..{}, ", self.shares) } else { String::new() };
+        let share =
+            if self.shares > 1 { format!("j in 0..{}, ", self.shares) } else { String::new() };
         let (steps, ways) = (self.table.0.len(), self.rules.ways.len());
         let binders = format!("{share}t in 0..{steps}, v in 0..{ways}, w in hops[t][v]");
         let names = format!("{}t, v, w", self.share_index());

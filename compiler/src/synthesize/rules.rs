@@ -8,15 +8,16 @@
 //! after each step.
 
 use super::channels::Channels;
-use super::expressions::{
-    is_involutory, write_by_way, write_difference, write_numbers, write_sum,
-};
-use super::shifted::{ShiftRules, StepRules, WaySteps};
+use super::expressions::{is_involutory, write_by_way, write_difference, write_numbers, write_sum};
+use super::shifted::{ShiftRules, StepRules, WayLoad, WaySteps};
 use super::{MAX_BLOCK_CHANNELS, ProgramHead, write_declarations, write_head};
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use synth::collective::CollectiveKind;
 use synth::graph::Vertex;
+
+/// How many entries of a table one of several blocks takes in a step at most.
+const MAX_STEP_ENTRIES: usize = 24;
 
 /// How many columns a step takes at most that shares a line with others.
 const MAX_SHORT_STEP: usize = 22;
@@ -97,8 +98,7 @@ fn write_table(table: &WaySteps, names: &TableNames, text: &mut String) -> fmt::
         .0
         .iter()
         .map(|step| {
-            let lists: Vec<String> =
-                step.iter().map(|load| write_numbers(&load.wholes)).collect();
+            let lists: Vec<String> = step.iter().map(|load| write_numbers(&load.wholes)).collect();
             write_by_way(&lists)
         })
         .collect();
@@ -126,6 +126,60 @@ fn write_table(table: &WaySteps, names: &TableNames, text: &mut String) -> fmt::
         writeln!(text, "let {parts} = [\n{},\n];\n", rows.join(", "))?;
     }
     Ok(())
+}
+
+/// Writes the function that lists what goes over a way in a step, if some chunks go in parts.
+pub(super) fn write_list_function(
+    table: &WaySteps,
+    names: &TableNames,
+    chunks: u64,
+    text: &mut String,
+) -> fmt::Result {
+    if !table.has_parts() {
+        return Ok(());
+    }
+    let TableNames { wholes, parts, .. } = names;
+    writeln!(
+        text,
+        "/// What goes over a way in a step: [how far the owner is, first piece, pieces].
+        fn list_{wholes}(t: int, w: int) -> int[][] = [x in {wholes}[t][w]: [x, 0, {chunks}]] + [s in {parts} if s[0] == t && s[1] == w: [s[2], s[3], s[4]]];\n"
+    )
+}
+
+/// Writes the function that lists the neighbors of a rank.
+pub(super) fn write_neighbors(rules: &ShiftRules, text: &mut String) -> fmt::Result {
+    writeln!(text, "/// The ranks that `r` sends to or receives from.")?;
+    if rules.is_symmetric() {
+        return writeln!(text, "fn neighbors(r: rank) -> int[] = [w in ways: at(r, w)];\n");
+    }
+    let before = name_before(rules);
+    writeln!(
+        text,
+        "fn neighbors(r: rank) -> int[] = {{p in [w in ways: at(r, w)] + [w in ways: {before}(r, w)]: p}};\n"
+    )
+}
+
+/// How the entries of a table are bound and read, for the step `t` and the way `w`.
+pub(super) fn find_entries(table: &WaySteps, names: &TableNames, chunks: u64) -> EntryTexts {
+    let name = names.wholes;
+    let scale = if chunks == 1 { String::new() } else { format!(" * {chunks}") };
+    if table.has_parts() {
+        return EntryTexts {
+            list: format!("list_{name}(t, w)"),
+            binder: "s",
+            owner: "s[0]",
+            offset: format!("{scale} + s[1]"),
+            span: "[c ..+ s[2]]".to_owned(),
+            slot: "t, w, s[0], s[1] ..+ s[2]".to_owned(),
+        };
+    }
+    let [span, slot] = if chunks == 1 {
+        ["[c]".to_owned(), "t, w, x".to_owned()]
+    } else {
+        [format!("[c ..+ {chunks}]"), "t, w, x, ..".to_owned()]
+    };
+    let list = format!("{name}[t][w]");
+    EntryTexts { list, binder: "x", owner: "x", offset: scale, span, slot }
 }
 
 /// Writes the program of rules.
@@ -205,33 +259,10 @@ impl<'a> RuleWriter<'a> {
     }
 
     fn write_functions(&self, names: &[TableNames], text: &mut String) -> fmt::Result {
-        let chunks = self.head.chunks;
         for (table, names) in self.rules().tables.iter().zip(names) {
-            if table.has_parts() {
-                let TableNames { wholes, parts, .. } = names;
-                writeln!(
-                    text,
-                    "/// What goes over a way in a step: [how far the owner is, first piece, pieces]."
-                )?;
-                writeln!(
-                    text,
-                    "fn list_{wholes}(t: int, w: int) -> int[][] = [x in {wholes}[t][w]: [x, 0, {chunks}]] + [s in {parts} if s[0] == t && s[1] == w: [s[2], s[3], s[4]]];\n"
-                )?;
-            }
+            write_list_function(table, names, self.head.chunks, text)?;
         }
-        if self.is_split() {
-            return Ok(());
-        }
-        writeln!(text, "/// The ranks that `r` sends to or receives from.")?;
-        if self.rules().is_symmetric() {
-            writeln!(text, "fn neighbors(r: rank) -> int[] = [w in ways: at(r, w)];\n")
-        } else {
-            let before = name_before(self.rules());
-            writeln!(
-                text,
-                "fn neighbors(r: rank) -> int[] = {{p in [w in ways: at(r, w)] + [w in ways: {before}(r, w)]: p}};\n"
-            )
-        }
+        if self.is_split() { Ok(()) } else { write_neighbors(self.rules(), text) }
     }
 
     fn write_channels(&self, text: &mut String) -> fmt::Result {
@@ -251,44 +282,16 @@ impl<'a> RuleWriter<'a> {
                 entries.list
             };
             let pieces = if chunks == 1 { String::new() } else { format!(", {chunks}") };
-            writeln!(
-                text,
-                "scratch got[t in 0..{depth}, w in 0..{ways}, x in {owners}{pieces}];"
-            )?;
+            writeln!(text, "scratch got[t in 0..{depth}, w in 0..{ways}, x in {owners}{pieces}];")?;
         }
         Ok(())
     }
 
-    /// How the entries of a table are bound and read, for the step `t` and the way `w`.
     fn find_entries(&self, index: usize) -> EntryTexts {
         let names = self.list_names();
-        let name = names.get(index).map_or("sends", |names| names.wholes);
-        let chunks = self.head.chunks;
-        let scale = if chunks == 1 { String::new() } else { format!(" * {chunks}") };
-        if self.table(index).is_some_and(WaySteps::has_parts) {
-            EntryTexts {
-                list: format!("list_{name}(t, w)"),
-                binder: "s",
-                owner: "s[0]",
-                offset: format!("{scale} + s[1]"),
-                span: "[c ..+ s[2]]".to_owned(),
-                slot: "t, w, s[0], s[1] ..+ s[2]".to_owned(),
-            }
-        } else {
-            let [span, slot] = if chunks == 1 {
-                ["[c]".to_owned(), "t, w, x".to_owned()]
-            } else {
-                [format!("[c ..+ {chunks}]"), "t, w, x, ..".to_owned()]
-            };
-            EntryTexts {
-                list: format!("{name}[t][w]"),
-                binder: "x",
-                owner: "x",
-                offset: scale,
-                span,
-                slot,
-            }
-        }
+        let empty = WaySteps(Vec::new());
+        let names = names.get(index).unwrap_or(&TableNames::SENDS);
+        find_entries(self.table(index).unwrap_or(&empty), names, self.head.chunks)
     }
 
     /// The ways that a block serves.
@@ -337,7 +340,10 @@ impl<'a> RuleWriter<'a> {
     fn write_meeting(&self, comment: &str, modifier: &str, text: &mut String) -> fmt::Result {
         let name = self.channels.name();
         if !self.is_split() {
-            return writeln!(text, "signal {name}[*]{modifier};{comment}\nwait {name}[*]{modifier};");
+            return writeln!(
+                text,
+                "signal {name}[*]{modifier};{comment}\nwait {name}[*]{modifier};"
+            );
         }
         let ways = self.list_ways();
         writeln!(
@@ -447,10 +453,7 @@ impl<'a> RuleWriter<'a> {
         };
         if self.is_split() {
             let blocks = self.blocks;
-            writeln!(
-                text,
-                "for g in 0..{blocks} {{ block part[g] {{ {sum} }} barrier part[*]; }}"
-            )
+            writeln!(text, "for g in 0..{blocks} {{ block part[g] {{ {sum} }} barrier part[*]; }}")
         } else {
             writeln!(text, "{sum}")
         }
@@ -472,18 +475,18 @@ impl<'a> RuleWriter<'a> {
 }
 
 /// Texts for the entries of a table.
-struct EntryTexts {
+pub(super) struct EntryTexts {
     /// The entries of the step `t` and the way `w`.
-    list: String,
-    binder: &'static str,
+    pub(super) list: String,
+    pub(super) binder: &'static str,
     /// How far the owner is away.
-    owner: &'static str,
+    pub(super) owner: &'static str,
     /// What leads from the owner to the first piece.
-    offset: String,
+    pub(super) offset: String,
     /// The brackets of the pieces from `c` on.
-    span: String,
+    pub(super) span: String,
     /// Where they arrive in scratch memory.
-    slot: String,
+    pub(super) slot: String,
 }
 
 /// Texts for the two ends of a way.
@@ -531,7 +534,7 @@ pub(super) fn write_pairs(
 }
 
 /// How many blocks share the ways, so that each has room for its channels and for the buffers behind them.
-fn count_blocks(rules: &ShiftRules, channels: &Channels, room: usize) -> usize {
+pub(super) fn count_blocks(rules: &ShiftRules, channels: &Channels, room: usize) -> usize {
     let ranks = || (0..rules.group.count_ranks()).map(Vertex);
     let away = |rank: Vertex, way: u32| rules.group.add(rank, Vertex(way));
     let here = |rank: Vertex, way: u32| rules.group.subtract(rank, Vertex(way));
@@ -546,21 +549,32 @@ fn count_blocks(rules: &ShiftRules, channels: &Channels, room: usize) -> usize {
     if ranks().all(fits) {
         return 1;
     }
-    let fits_shared = |blocks: &usize| {
-        ranks().all(|rank| {
-            (0..*blocks).all(|block| {
-                let mut counts = [0; 2];
-                for way in rules.ways.iter().skip(block).step_by(*blocks) {
-                    for peer in [away(rank, *way), here(rank, *way)] {
-                        if let Some(count) = counts.get_mut(usize::from(channels.is_memory(rank, peer)))
-                        {
-                            *count += 1;
-                        }
-                    }
-                }
-                counts.iter().all(|count| *count <= room)
+    // All that lies between two meetings stays in one block, which has 64 operations.
+    let has_few = |blocks: usize| {
+        rules.tables.iter().flat_map(|table| &table.0).all(|loads| {
+            (0..blocks).all(|block| {
+                let own = loads.iter().skip(block).step_by(blocks);
+                own.map(WayLoad::count).sum::<usize>() <= MAX_STEP_ENTRIES
             })
         })
+    };
+    let fits_shared = |blocks: &usize| {
+        has_few(*blocks)
+            && ranks().all(|rank| {
+                (0..*blocks).all(|block| {
+                    let mut counts = [0; 2];
+                    for way in rules.ways.iter().skip(block).step_by(*blocks) {
+                        for peer in [away(rank, *way), here(rank, *way)] {
+                            if let Some(count) =
+                                counts.get_mut(usize::from(channels.is_memory(rank, peer)))
+                            {
+                                *count += 1;
+                            }
+                        }
+                    }
+                    counts.iter().all(|count| *count <= room)
+                })
+            })
     };
     (2..=rules.ways.len()).find(fits_shared).unwrap_or(rules.ways.len()).max(2)
 }

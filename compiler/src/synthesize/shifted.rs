@@ -39,6 +39,11 @@ impl WayLoad {
     pub(super) fn is_empty(&self) -> bool {
         self.wholes.is_empty() && self.parts.is_empty()
     }
+
+    /// How many entries there are.
+    pub(super) fn count(&self) -> usize {
+        self.wholes.len() + self.parts.len()
+    }
 }
 
 /// Step by step, what goes over each way.

@@ -1,13 +1,15 @@
-//! Programs of trees, for long messages. Where a group of shifts keeps the trees, they are rules (`lanes`); otherwise, a
-//! thread block for each tree passes the pieces of its root on, window by window.
+//! Programs of trees, for long messages. Where a group of shifts keeps the trees, they are rules (`levels` and `lanes`);
+//! otherwise, a thread block for each tree passes the pieces of its root on, window by window.
 //! Away from the root, a rank puts them into the memory of those below it. Towards the root, a rank adds up what those
 //! below it have: it reads that over memory channels, and gets it into its scratch memory where there are ports.
 
 use super::channels::{Channels, UsedWay};
 use super::lanes::LaneWriter;
+use super::levels::find_levels;
 use super::shifted::find_tree_rules;
 use super::{
-    MAX_BLOCKS, ProgramHead, UnwrittenProgram, WINDOW, format_program, write_declarations, write_head,
+    MAX_BLOCKS, ProgramHead, UnwrittenProgram, WINDOW, format_program, write_declarations,
+    write_head,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,10 +33,14 @@ pub fn write_tree_program(
         TreeRoots::EveryRank => find_tree_rules(head.machine.graph.count_ranks(), trees),
         TreeRoots::One(_) => None,
     };
-    let lanes =
-        rules.as_ref().and_then(|rules| LaneWriter::new(head, rules, trees.direction, &channels));
+    let direction = trees.direction;
+    let rules = rules.as_ref();
+    let levels = rules.and_then(|rules| find_levels(head, rules, direction, &channels));
+    let lanes = rules.and_then(|rules| LaneWriter::new(head, rules, direction, &channels));
     let mut text = String::new();
-    let written = if let Some(lanes) = lanes {
+    let written = if let Some(levels) = levels {
+        levels.write_program(head, &mut text)
+    } else if let Some(lanes) = lanes {
         lanes.write_program(&mut text)
     } else if trees.trees.len() > MAX_BLOCKS {
         return Err(UnwrittenProgram::TooManyTrees { trees: trees.trees.len() });

@@ -42,11 +42,7 @@ pub(super) fn assign_shifted(
 }
 
 /// The moves into rank 0, and their images.
-fn shift_moves(
-    step: &StepAssignment<'_>,
-    symmetry: &ShiftSymmetry,
-    first: Vec<Move>,
-) -> Vec<Move> {
+fn shift_moves(step: &StepAssignment<'_>, symmetry: &ShiftSymmetry, first: Vec<Move>) -> Vec<Move> {
     let group = &symmetry.group;
     let mut into_ranks: DenseMap<Vertex, Vec<Move>> = vec![first].into();
     for link in group.list_links() {
