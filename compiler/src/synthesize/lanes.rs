@@ -228,6 +228,7 @@ impl<'a> LaneWriter<'a> {
                 text,
                 "/// The same in pieces: `x * {chunks} + i` is the i-th of the rank that is `x` away.
                 fn list_pieces(t: int, w: int) -> int[] = [x in sends[t][w], i in 0..{chunks}: x * {chunks} + i] + [s in parts if s[0] == t && s[1] == w, i in s[3] ..+ s[4]: s[2] * {chunks} + i];\n
+                /// These, level by level.
                 let pieces = [t in 0..{steps}: [w in 0..{ways}: list_pieces(t, w)]];\n"
             )?;
             let turned = format!("at(x / {chunks}, ways[v]) * {chunks} + x % {chunks}");

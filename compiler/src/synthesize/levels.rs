@@ -59,8 +59,7 @@ impl TwoLevels {
         writeln!(
             text,
             "options {{ instances = instances; }}
-            channel near[p in node_peers] = memory(p);
-            channel hand[n in 0..nodes, p in node_peers if n != node] = memory(p);
+            channel near[n in 0..nodes, p in node_peers] = memory(p);
             channel out[q in rail_peers] = port(q) to into[rank];
             channel into[q in rail_peers] = port(q) to out[rank];"
         )?;
@@ -75,15 +74,7 @@ impl TwoLevels {
         writeln!(
             text,
             "
-            block own {{
-                signal near[*] relaxed;
-                wait near[*] relaxed;
-                pipeline unit = {WINDOW}, chunks = 1 {{
-                    put output[rank] -> (p in node_peers: p.output[rank]) via near[*];
-                }}
-                signal near[*];
-                wait near[*];
-            }}
+            // My chunk, along the rail.
             block send[q in rail_peers] {{
                 wait out[q] relaxed;
                 pipeline unit = {WINDOW}, chunks = 1 {{
@@ -92,17 +83,19 @@ impl TwoLevels {
                 }}
                 wait out[q];    // all has arrived
             }}
-            block rail[q in rail_peers] {{
-                signal into[q] relaxed;
-                signal hand[q.node, *] relaxed;
-                wait hand[q.node, *] relaxed;
+            // The chunk of my place on node `n`, to the others of my node.
+            block hand[n in 0..nodes] {{
+                let q = rank_at(n, local_rank);
+                if q != rank {{ signal into[q] relaxed; }}
+                signal near[n, *] relaxed;
+                wait near[n, *] relaxed;
                 pipeline unit = {WINDOW}, chunks = 1 {{
-                    wait into[q];
-                    put output[q] -> (p in node_peers: p.output[q]) via hand[q.node, *];
+                    if q != rank {{ wait into[q]; }}
+                    put output[q] -> (p in node_peers: p.output[q]) via near[n, *];
                 }}
-                signal hand[q.node, *];
-                wait hand[q.node, *];
-                signal into[q];
+                signal near[n, *];
+                wait near[n, *];
+                if q != rank {{ signal into[q]; }}
             }}"
         )
     }
@@ -112,30 +105,32 @@ impl TwoLevels {
             text,
             "scratch parts[q in rail_peers];
 
+            // My chunk: what the others of my node have, and then what has come along the rail.
             block own {{
                 signal into[*] relaxed;
-                signal near[*] relaxed;
-                wait near[*] relaxed;
+                signal near[node, *] relaxed;
+                wait near[node, *] relaxed;
                 pipeline unit = {WINDOW}, chunks = 1 {{
-                    reduce input[rank], (p in node_peers: p.input[rank]) -> input[rank] via near[*];
+                    reduce input[rank], (p in node_peers: p.input[rank]) -> input[rank] via near[node, *];
                     wait into[*];
                     reduce input[rank], parts[*] -> input[rank];
                 }}
-                signal near[*];    // all is read
-                wait near[*];
+                signal near[node, *];    // all is read
+                wait near[node, *];
                 signal into[*];
             }}
+            // The chunk of `q`: what my node has, along the rail.
             block rail[q in rail_peers] {{
-                signal hand[q.node, *] relaxed;
-                wait hand[q.node, *] relaxed;
+                signal near[q.node, *] relaxed;
+                wait near[q.node, *] relaxed;
                 wait out[q] relaxed;
                 pipeline unit = {WINDOW}, chunks = 1 {{
-                    reduce input[q], (p in node_peers: p.input[q]) -> input[q] via hand[q.node, *];
+                    reduce input[q], (p in node_peers: p.input[q]) -> input[q] via near[q.node, *];
                     put input[q] -> q.parts[rank] via out[q];
                     signal out[q];
                 }}
-                signal hand[q.node, *];    // all is read
-                wait hand[q.node, *];
+                signal near[q.node, *];    // all is read
+                wait near[q.node, *];
                 wait out[q];
             }}"
         )
