@@ -152,7 +152,8 @@ pub(super) fn find_step_rules(ranks: u32, schedule: &StepSchedule) -> Option<Ste
     let select = |action: MoveAction| {
         let own = schedule.moves.iter().filter(move |own| own.action == action);
         let steps: BTreeSet<u32> = own.clone().map(|own| own.step).collect();
-        let number = |step: u32| steps.iter().position(|own| *own == step).unwrap_or(0) as u32;
+        let steps: Vec<u32> = steps.into_iter().collect();
+        let number = |step: u32| steps.binary_search(&step).unwrap_or(0) as u32;
         let last = steps.len().saturating_sub(1) as u32;
         let transfer = |own: &synth::schedule::Move| {
             let (owner, first) = (u64::from(own.piece.0) / chunks, u64::from(own.piece.0) % chunks);
