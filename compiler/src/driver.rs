@@ -40,7 +40,9 @@ pub use diff::{Side, diff};
 pub(crate) use early::first_codes;
 pub use early::{Early, early};
 pub use goal::Goal;
-pub use scheduled::{ScheduledFailure, write_packed_program, write_scheduled_program};
+pub use scheduled::{
+    ScheduledFailure, write_packed_program, write_scheduled_packets, write_scheduled_program,
+};
 use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;

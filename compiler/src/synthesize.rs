@@ -4,7 +4,10 @@
 //! here is taken on trust: whoever writes the file compiles and checks the text first.
 //!
 //! - `channels` says which channels the schedule needs: memory, ports, or both.
-//! - `rows` turns moves into the lines of a table.
+//! - `shifted` says what one rank does in place of all, where a group of shifts keeps the schedule; `rules` writes that
+//!   for steps, and `lanes` for trees, with the expressions of `expressions`; `levels` writes trees along rails.
+//! - `packets` writes schedules of one or two steps for short messages.
+//! - `rows` turns the moves of other schedules into the lines of a table.
 //! - `table` writes schedules in which a piece has the same place on all ranks: AllGather, Broadcast, ReduceScatter,
 //!   Reduce and AllReduce.
 //! - `trees` writes trees for long messages.
@@ -12,14 +15,20 @@
 //!   AllToAll, Scatter and Gather.
 
 mod channels;
+mod expressions;
+mod lanes;
+mod levels;
+mod packets;
 mod routed;
 mod rows;
+mod rules;
+mod shifted;
 mod table;
 mod trees;
 
 use crate::machine::Machine;
 use crate::syntax;
-pub use trees::{MAX_TREES, write_tree_program};
+pub use trees::write_tree_program;
 
 use channels::{Channels, UsedWay};
 use std::fmt;
@@ -27,8 +36,18 @@ use std::fmt::Write as _;
 use synth::collective::CollectiveKind;
 use synth::schedule::{SchedulePoint, StepSchedule};
 
-/// How many moves the table of a program has at most: each rank looks at all of them.
+/// How many moves the table of a program has at most: each rank looks at all of them. Rules for one rank have no such
+/// limit.
 pub const MAX_TABLE_MOVES: usize = 20_000;
+
+/// How many thread blocks a program has at most: an H100 runs 132 at once.
+pub const MAX_BLOCKS: usize = 128;
+
+/// How many channels of one kind MSCCL++'s executor has room for in a block.
+const MAX_BLOCK_CHANNELS: usize = 16;
+
+/// How many bytes of a piece a block passes on at a time, along trees.
+const WINDOW: &str = "64KiB";
 
 /// What programs of all forms begin with.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +114,7 @@ impl fmt::Display for UnwrittenProgram {
             UnwrittenProgram::TooManyTrees { trees } => {
                 write!(
                     f,
-                    "{trees} trees need as many thread blocks, and a program has at most {MAX_TREES}"
+                    "{trees} trees need as many thread blocks, and a program has at most {MAX_BLOCKS}"
                 )
             }
             UnwrittenProgram::NoChannel { from, to } => {
@@ -120,27 +139,70 @@ pub fn write_step_program(
     head: &ProgramHead<'_>,
     schedule: &StepSchedule,
 ) -> Result<String, UnwrittenProgram> {
-    if schedule.moves.len() > MAX_TABLE_MOVES {
-        return Err(UnwrittenProgram::TooManyMoves { moves: schedule.moves.len() });
-    }
-    let moves = schedule.moves.iter();
-    let channels = Channels::find(
-        head,
-        moves.map(|own| UsedWay { from: own.from, to: own.to, path: &own.path }),
-    )?;
+    let channels = find_channels(head, schedule)?;
     let mut text = String::new();
-    let written = match head.kind {
-        CollectiveKind::AllToAll | CollectiveKind::Scatter(_) | CollectiveKind::Gather(_) => {
-            routed::write_program(head, schedule, &channels, &mut text)
+    let written = if let Some(rules) = find_rules(head, schedule) {
+        rules::write_program(head, &rules, &channels, &mut text)
+    } else if schedule.moves.len() > MAX_TABLE_MOVES {
+        return Err(UnwrittenProgram::TooManyMoves { moves: schedule.moves.len() });
+    } else {
+        match head.kind {
+            CollectiveKind::AllToAll | CollectiveKind::Scatter(_) | CollectiveKind::Gather(_) => {
+                routed::write_program(head, schedule, &channels, &mut text)
+            }
+            CollectiveKind::AllGather
+            | CollectiveKind::ReduceScatter
+            | CollectiveKind::AllReduce
+            | CollectiveKind::Broadcast(_)
+            | CollectiveKind::Reduce(_) => {
+                table::write_program(head, schedule, &channels, &mut text)
+            }
         }
-        CollectiveKind::AllGather
-        | CollectiveKind::ReduceScatter
-        | CollectiveKind::AllReduce
-        | CollectiveKind::Broadcast(_)
-        | CollectiveKind::Reduce(_) => table::write_program(head, schedule, &channels, &mut text),
     };
     written.map_err(|error| UnwrittenProgram::Malformed(error.to_string()))?;
     format_program(&text)
+}
+
+/// Writes the program of a schedule of steps with packets, formatted: for short messages. `None` if it has none, because
+/// it has more than two steps, because it is not in memory, or because there is no such program of the collective.
+///
+/// # Errors
+/// [`UnwrittenProgram`].
+pub fn write_packet_program(
+    head: &ProgramHead<'_>,
+    schedule: &StepSchedule,
+) -> Result<Option<String>, UnwrittenProgram> {
+    if schedule.rounds.len() > packets::MAX_STEPS {
+        return Ok(None);
+    }
+    let channels = find_channels(head, schedule)?;
+    let rules = find_rules(head, schedule);
+    let mut text = String::new();
+    let written = packets::write_program(head, schedule, rules.as_ref(), &channels, &mut text)
+        .map_err(|error| UnwrittenProgram::Malformed(error.to_string()))?;
+    if written { format_program(&text).map(Some) } else { Ok(None) }
+}
+
+fn find_channels(
+    head: &ProgramHead<'_>,
+    schedule: &StepSchedule,
+) -> Result<Channels, UnwrittenProgram> {
+    let moves = schedule.moves.iter();
+    Channels::find(head, moves.map(|own| UsedWay { from: own.from, to: own.to, path: &own.path }))
+}
+
+/// The rules of a schedule, if it has some: each unit belongs to a rank, and all ranks do the same.
+fn find_rules(head: &ProgramHead<'_>, schedule: &StepSchedule) -> Option<shifted::StepRules> {
+    match head.kind {
+        CollectiveKind::AllGather | CollectiveKind::ReduceScatter | CollectiveKind::AllReduce => {
+            shifted::find_step_rules(head.machine.graph.count_ranks(), schedule)
+        }
+        CollectiveKind::AllToAll
+        | CollectiveKind::Broadcast(_)
+        | CollectiveKind::Reduce(_)
+        | CollectiveKind::Scatter(_)
+        | CollectiveKind::Gather(_) => None,
+    }
 }
 
 fn format_program(text: &str) -> Result<String, UnwrittenProgram> {
@@ -163,14 +225,40 @@ fn write_head(head: &ProgramHead<'_>, text: &mut String) -> fmt::Result {
     writeln!(text)
 }
 
-/// The first items of the program, up to its collective. `in_place` says that the input lies in the output, or the
-/// output in the input.
+/// Nodes that a program mentions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ProgramNodes {
+    nodes: u32,
+    ranks_per_node: u32,
+}
+
+/// The first items of the program, up to its options. `in_place` says that the input lies in the output, or the output
+/// in the input.
 fn write_declarations(head: &ProgramHead<'_>, in_place: bool, text: &mut String) -> fmt::Result {
+    write_opening(head, in_place, None, text)?;
+    writeln!(text, "options {{ instances = instances; }}")
+}
+
+/// The first items of the program, up to its collective.
+fn write_opening(
+    head: &ProgramHead<'_>,
+    in_place: bool,
+    nodes: Option<ProgramNodes>,
+    text: &mut String,
+) -> fmt::Result {
     let ProgramHead { machine, name, .. } = head;
     let ranks = machine.graph.count_ranks();
     let chunks = head.chunks;
-    writeln!(text, "program {name}(ranks: int = {ranks}, instances: int = 1) {{")?;
-    writeln!(text, "require ranks == {ranks}, \"this schedule is for {ranks} ranks\";")?;
+    if let Some(ProgramNodes { nodes, ranks_per_node: size }) = nodes {
+        writeln!(
+            text,
+            "program {name}(ranks: int = {ranks}, ranks_per_node: int = {size}, instances: int = 1) {{
+            require ranks == {ranks} && ranks_per_node == {size}, \"this schedule is for {nodes} nodes of {size} ranks\";"
+        )?;
+    } else {
+        writeln!(text, "program {name}(ranks: int = {ranks}, instances: int = 1) {{")?;
+        writeln!(text, "require ranks == {ranks}, \"this schedule is for {ranks} ranks\";")?;
+    }
     if head.is_library_machine {
         writeln!(text, "topology {};", machine.name)?;
     }
@@ -178,8 +266,7 @@ fn write_declarations(head: &ProgramHead<'_>, in_place: bool, text: &mut String)
     if let Some(root) = head.kind.root() {
         write!(text, ", root = {root}")?;
     }
-    writeln!(text, "{});", if in_place { ", in_place = true" } else { "" })?;
-    writeln!(text, "options {{ instances = instances; }}")
+    writeln!(text, "{});", if in_place { ", in_place = true" } else { "" })
 }
 
 /// What the library calls a collective.
@@ -202,6 +289,12 @@ pub fn library_name(kind: CollectiveKind) -> &'static str {
 pub fn name_step_program(kind: CollectiveKind, machine: &str, point: SchedulePoint) -> String {
     let SchedulePoint { steps, rounds, chunks } = point;
     format!("{}_{steps}_{rounds}_{chunks}", name_pair(kind, machine))
+}
+
+/// A name for the program of a schedule with packets, beside that without.
+#[must_use]
+pub fn name_packet_program(name: &str) -> String {
+    format!("{name}_packets")
 }
 
 /// A name for the program of trees on a machine, which is called so.

@@ -15,10 +15,12 @@ mod families;
 mod labels;
 mod orbits;
 mod search;
+mod shifts;
 
 pub(crate) use orbits::OrbitMerger;
 pub use orbits::{OrbitNumber, Orbits};
 pub use search::{FoundGroup, search_automorphisms};
+pub(crate) use shifts::{ShiftSymmetry, find_shifts};
 
 use crate::dense::{DenseKey, DenseMap};
 use crate::graph::{DirectedEdge, EdgeIndex, Topology, Vertex};

@@ -107,6 +107,17 @@ impl FlowNetwork {
         self.residual.clone_from(&self.capacities);
     }
 
+    /// Makes the flow so many times as large, within capacities that were changed for it: a flow that goes along whole
+    /// paths stays one.
+    pub(crate) fn multiply_flow(&mut self, factor: u64) {
+        for number in (0..self.heads.len() as u32).step_by(2) {
+            let arc = FlowArc(number);
+            let flow = self.residual[arc.opposite()].saturating_mul(factor);
+            self.residual[arc.opposite()] = flow;
+            self.residual[arc] = self.capacities[arc].saturating_sub(flow);
+        }
+    }
+
     /// Adds as much flow from a source to a sink as fits, up to a limit, to the flow that is there. Returns what was
     /// added.
     pub(crate) fn maximize_flow(&mut self, source: FlowNode, sink: FlowNode, limit: u64) -> u64 {

@@ -6,7 +6,7 @@
 //! ```text
 //! graph::Topology ───────┐    bound::collective ──> CollectiveBounds ──> proof::write ──> text
 //! collective::Collective ┼──> bound::{steps, cut, cut_search, rooted, alltoall, layered, allreduce, flows}
-//! sketch::Sketch ────────┤    flow, simplex, automorphism        text ──> proof::read ──> proof::check
+//! sketch::Sketch ────────┤    flow, simplex, automorphism, shifts text ──> proof::read ──> proof::check
 //!                        ├──> frontier ──> steps::{bfb, scatter, exchange, greedy, solve} ──> schedule::StepSchedule
 //!                        └──> trees ──> trees::TreeSet
 //! ```
@@ -33,6 +33,7 @@ pub mod observer;
 pub mod proof;
 pub mod rational;
 pub mod schedule;
+pub mod shifts;
 mod simplex;
 pub mod sketch;
 pub mod steps;

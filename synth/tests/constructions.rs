@@ -4,6 +4,7 @@
 #![expect(clippy::panic, reason = "a test fails where something is missing")]
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+use std::collections::BTreeSet;
 use synth::bound::collective::{BoundRequest, bound_collective};
 use synth::collective::{Collective, CollectiveKind, Demand, DemandList};
 use synth::families::{
@@ -13,6 +14,7 @@ use synth::families::{
 };
 use synth::graph::{SwitchAbilities, Topology, Vertex};
 use synth::schedule::{StepSchedule, Unit, check_schedule, list_units};
+use synth::shifts::{Shift, ShiftGroup};
 use synth::sketch::Sketch;
 use synth::steps::ConstructionError;
 use synth::steps::bfb::{find_breadth_first, schedule_breadth_first};
@@ -26,6 +28,41 @@ fn measure(topology: &Topology, kind: CollectiveKind, schedule: &StepSchedule) -
     assert_eq!(check_schedule(topology, &units, schedule), Ok(()), "{kind}");
     let point = schedule.measure();
     [u64::from(point.steps), point.rounds, u64::from(point.chunks)]
+}
+
+/// What one rank gets is what all ranks get, shifted.
+#[test]
+fn broadcasts_of_symmetric_machines_are_kept_by_shifts() {
+    let abilities = SwitchAbilities::default();
+    let shape = BoxShape { boxes: 3, ranks: 4, port_rate: 9, card_rate: 1, rails: 4, abilities };
+    let rows: [(Topology, &[u32]); 6] = [
+        (build_hypercube(4).unwrap(), &[2, 2, 2, 2]),
+        (build_ring(9).unwrap(), &[9]),
+        (build_ring(8).unwrap(), &[8]),
+        (build_torus(3, 4).unwrap(), &[3, 4]),
+        (build_hub(6, abilities).unwrap(), &[6]),
+        (build_boxes(shape).unwrap(), &[3, 4]),
+    ];
+    for (topology, radices) in rows {
+        let ranks = topology.count_ranks();
+        let schedule = find_breadth_first(&topology, 6).unwrap();
+        let moves: BTreeSet<[u32; 4]> = schedule
+            .moves
+            .iter()
+            .map(|own| [own.step, own.from.0, own.to.0, own.piece.0])
+            .collect();
+        let chunks = schedule.chunks;
+        let keeps = |shift: Shift| {
+            moves.iter().all(|[step, from, to, piece]| {
+                let map = |rank: u32| shift.map(Vertex(rank)).0;
+                let piece = map(piece / chunks) * chunks + piece % chunks;
+                moves.contains(&[*step, map(*from), map(*to), piece])
+            })
+        };
+        let group = ShiftGroup::find(ranks, keeps).unwrap();
+        let found: Vec<u32> = group.digits().iter().map(|shift| shift.radix).collect();
+        assert_eq!(found, radices);
+    }
 }
 
 #[test]

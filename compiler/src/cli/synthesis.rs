@@ -261,7 +261,7 @@ impl Question<'_> {
     }
 
     /// Writes the program of each point, and then that of the trees: into the folder that `-o` names, or into the file, if it
-    /// is that of one program. All are made before the first one is written. None stands for what was not asked for.
+    /// is that of one program. All are made before the first one is written. A folder gets programs with packets, too. None stands for what was not asked for.
     fn write_programs(
         &self,
         found: &Synthesis,
@@ -276,17 +276,19 @@ impl Question<'_> {
         // The time for the search may be up; what it found is written all the same.
         let interrupt =
             if found.stop.is_some() { Interrupt::default() } else { reporter.interrupt.clone() };
-        let mut results: Vec<Option<Result<WrittenProgram, String>>> = Vec::new();
+        let wants_packets = !is_one_file(output);
+        let mut results: Vec<Option<PointTexts>> = Vec::new();
         for index in 0..count {
             let is_wanted = found.costs.as_ref().is_none_or(|costs| costs.has_best(index));
-            let write = || {
-                let writer = self.begin_writer().ok_or_else(|| UNKNOWN_FORM.to_owned())?;
-                let written = match (points.get(index), trees) {
-                    (Some(point), _) => writer.write_point(point, &interrupt),
-                    (None, Some(trees)) => writer.write_trees(trees, &interrupt),
-                    (None, None) => return Err(UNKNOWN_FORM.to_owned()),
-                };
-                written.map_err(|why| why.to_string())
+            let write = || match (self.begin_writer(), points.get(index), trees) {
+                (Some(writer), Some(point), _) => {
+                    writer.write_texts(point, wants_packets, &interrupt)
+                }
+                (Some(writer), None, Some(trees)) => {
+                    let written = writer.write_trees(trees, &interrupt);
+                    PointTexts::new(written.map_err(|why| why.to_string()))
+                }
+                (None, _, _) | (_, None, None) => PointTexts::new(Err(UNKNOWN_FORM.to_owned())),
             };
             results.push(is_wanted.then(write));
         }
@@ -343,7 +345,7 @@ impl Synthesis {
 /// Refuses a path that cannot be written before anything is searched for.
 fn refuse_target(args: &Synth) -> Result<(), Failure> {
     let Some(output) = args.output.as_deref() else { return Ok(()) };
-    let is_program = output.extension().is_some_and(|end| end == "ccl") || output == Path::new("-");
+    let is_program = is_one_file(output);
     let is_wrong = if is_program { output.is_dir() } else { output.exists() && !output.is_dir() };
     if is_wrong {
         return Err(Failure::Usage(format!(
@@ -418,6 +420,8 @@ fn prove(
 struct PointProgram {
     /// Where it was written; none if it was not.
     path: Option<String>,
+    /// Where the program with packets was written; none if there is none.
+    packets: Option<String>,
     /// Why there is no program.
     failure: Option<String>,
 }
@@ -425,21 +429,29 @@ struct PointProgram {
 /// Writes programs into a folder or a file.
 fn write_files(
     output: &Path,
-    results: Vec<Option<Result<WrittenProgram, String>>>,
+    results: Vec<Option<PointTexts>>,
     reporter: &Reporter,
 ) -> Result<Vec<Option<PointProgram>>, Failure> {
     let target = ProgramTarget::choose(output, &results)?;
     let mut programs = Vec::new();
     let mut texts = Vec::new();
+    let mut place = |written: WrittenProgram| {
+        let path = target.find_path(&written.name);
+        let shown = path.to_string_lossy().into_owned();
+        texts.push(PathText { path, text: written.text });
+        shown
+    };
     for result in results {
-        programs.push(result.map(|result| match result {
+        programs.push(result.map(|PointTexts { program, packets }| match program {
             Ok(written) => {
-                let path = target.find_path(&written.name);
-                let shown = Some(path.to_string_lossy().into_owned());
-                texts.push(PathText { path, text: written.text });
-                PointProgram { path: shown, failure: None }
+                let path = Some(place(written));
+                let (packets, failure) = match packets {
+                    Ok(packets) => (packets.map(&mut place), None),
+                    Err(why) => (None, Some(format!("with packets: {why}"))),
+                };
+                PointProgram { path, packets, failure }
             }
-            Err(why) => PointProgram { path: None, failure: Some(why) },
+            Err(why) => PointProgram { path: None, packets: None, failure: Some(why) },
         }));
     }
     output::refuse_losses(texts.iter().map(|own| own.path.as_path()), &reporter.sources)?;
@@ -454,6 +466,26 @@ fn write_files(
         output::show_or_write(path, text)?;
     }
     Ok(programs)
+}
+
+/// The texts of a point, or of trees.
+struct PointTexts {
+    /// The program, or why there is none.
+    program: Result<WrittenProgram, String>,
+    /// The one with packets, if there is one.
+    packets: Result<Option<WrittenProgram>, String>,
+}
+
+impl PointTexts {
+    /// Without packets.
+    fn new(program: Result<WrittenProgram, String>) -> PointTexts {
+        PointTexts { program, packets: Ok(None) }
+    }
+}
+
+/// Whether `-o` names the file of one program.
+fn is_one_file(output: &Path) -> bool {
+    output.extension().is_some_and(|end| end == "ccl") || output == Path::new("-")
 }
 
 /// A program and where it goes.
@@ -471,13 +503,9 @@ enum ProgramTarget {
 }
 
 impl ProgramTarget {
-    fn choose(
-        output: &Path,
-        results: &[Option<Result<WrittenProgram, String>>],
-    ) -> Result<ProgramTarget, Failure> {
-        let is_file =
-            output.extension().is_some_and(|end| end == "ccl") || output == Path::new("-");
-        let count = results.iter().flatten().filter(|result| result.is_ok()).count();
+    fn choose(output: &Path, results: &[Option<PointTexts>]) -> Result<ProgramTarget, Failure> {
+        let is_file = is_one_file(output);
+        let count = results.iter().flatten().filter(|result| result.program.is_ok()).count();
         if is_file && count > 1 {
             return Err(Failure::Usage(format!(
                 "there are {count} programs: name a folder, or choose one with `--goal size:1MiB`, `--point` or `--steps`"

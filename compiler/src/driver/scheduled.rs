@@ -9,7 +9,9 @@ use crate::ir::{Program, Where};
 use crate::machine::{EdgeEnds, Machine};
 use crate::resolve::program::ProgramId;
 use crate::source::SourceMap;
-use crate::synthesize::{ProgramHead, UnwrittenProgram, write_step_program, write_tree_program};
+use crate::synthesize::{
+    ProgramHead, UnwrittenProgram, write_packet_program, write_step_program, write_tree_program,
+};
 use crate::table::Id;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -85,11 +87,30 @@ pub fn write_scheduled_program(
     interrupt: &Interrupt,
 ) -> Result<String, ScheduledFailure> {
     let text = write_step_program(head, schedule).map_err(ScheduledFailure::Unwritten)?;
+    check_text(text, &count_moves(schedule), machine, interrupt)
+}
+
+/// The same with packets, for short messages; `None` if a schedule has no such program.
+///
+/// # Errors
+/// [`ScheduledFailure`].
+pub fn write_scheduled_packets(
+    head: &ProgramHead<'_>,
+    schedule: &StepSchedule,
+    machine: &Arc<Machine>,
+    interrupt: &Interrupt,
+) -> Result<Option<String>, ScheduledFailure> {
+    let text = write_packet_program(head, schedule).map_err(ScheduledFailure::Unwritten)?;
+    let check = |text| check_text(text, &count_moves(schedule), machine, interrupt);
+    text.map(check).transpose()
+}
+
+fn count_moves(schedule: &StepSchedule) -> RankTraffic {
     let mut traffic = RankTraffic::new();
     for own in &schedule.moves {
         *traffic.entry(EdgeEnds { from: own.from, to: own.to }).or_default() += 1;
     }
-    check_text(text, &traffic, machine, interrupt)
+    traffic
 }
 
 /// The same for trees, whose pieces are pipelined.

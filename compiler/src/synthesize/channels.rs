@@ -61,6 +61,15 @@ impl Channels {
         Ok(Channels::Nodes { ranks_per_node })
     }
 
+    /// Whether a channel between two ranks is one for memory.
+    pub(super) fn is_memory(&self, from: Vertex, to: Vertex) -> bool {
+        match self {
+            Channels::Memory => true,
+            Channels::Ports => false,
+            Channels::Nodes { ranks_per_node } => from.0 / ranks_per_node == to.0 / ranks_per_node,
+        }
+    }
+
     /// What the family of channels to neighbors is called.
     pub(super) fn name(&self) -> &'static str {
         match self {

@@ -80,7 +80,7 @@ pub(super) fn write_program(
     if !reductions.steps.is_empty() && !is_mirrored {
         tables.push("reductions");
     }
-    writer.write_neighbors(&tables, text)?;
+    write_neighbors(&tables, text)?;
     channels.write_functions(text)?;
     write_declarations(head, true, text)?;
     channels.write_declaration(text)?;
@@ -103,6 +103,22 @@ pub(super) fn write_program(
     writeln!(text, "}}\n}}")
 }
 
+/// The function that lists the neighbors of a rank, from the rows of tables.
+pub(super) fn write_neighbors(tables: &[&str], text: &mut String) -> fmt::Result {
+    writeln!(text, "/// The ranks that `r` sends to or receives from.")?;
+    let find = |table: &&str| {
+        format!("{{step in {table}, s in step if s[1] == r || s[2] == r: s[1] + s[2] - r}}")
+    };
+    if let [one, other] = tables {
+        let [one, other] = [find(one), find(other)];
+        writeln!(text, "fn neighbors(r: rank) -> int[] = {{p in {one} + {other}: p}};")?;
+    } else {
+        let only: String = tables.iter().map(find).collect();
+        writeln!(text, "fn neighbors(r: rank) -> int[] = {only};")?;
+    }
+    writeln!(text)
+}
+
 struct TableWriter<'a> {
     channels: &'a Channels,
     buffer: &'static str,
@@ -111,21 +127,6 @@ struct TableWriter<'a> {
 }
 
 impl TableWriter<'_> {
-    fn write_neighbors(&self, tables: &[&str], text: &mut String) -> fmt::Result {
-        writeln!(text, "/// The ranks that `r` sends to or receives from.")?;
-        let find = |table: &&str| {
-            format!("{{step in {table}, s in step if s[1] == r || s[2] == r: s[1] + s[2] - r}}")
-        };
-        if let [one, other] = tables {
-            let [one, other] = [find(one), find(other)];
-            writeln!(text, "fn neighbors(r: rank) -> int[] = {{p in {one} + {other}: p}};")?;
-        } else {
-            let only: String = tables.iter().map(find).collect();
-            writeln!(text, "fn neighbors(r: rank) -> int[] = {only};")?;
-        }
-        writeln!(text)
-    }
-
     fn write_reductions(&self, table: &str, ends: RowEnds, text: &mut String) -> fmt::Result {
         let (buffer, name, RowEnds { from, to }) = (self.buffer, self.channels.name(), ends);
         writeln!(text, "for step in {table} {{")?;

@@ -1,21 +1,22 @@
-//! Programs of trees, for long messages: a thread block for each tree passes the pieces of its root on, window by window.
+//! Programs of trees, for long messages. Where a group of shifts keeps the trees, they are rules (`levels` and `lanes`);
+//! otherwise, a thread block for each tree passes the pieces of its root on, window by window.
 //! Away from the root, a rank puts them into the memory of those below it. Towards the root, a rank adds up what those
 //! below it have: it reads that over memory channels, and gets it into its scratch memory where there are ports.
 
 use super::channels::{Channels, UsedWay};
-use super::{ProgramHead, UnwrittenProgram, format_program, write_declarations, write_head};
+use super::lanes::LaneWriter;
+use super::levels::find_levels;
+use super::shifted::find_tree_rules;
+use super::{
+    MAX_BLOCKS, ProgramHead, UnwrittenProgram, WINDOW, format_program, write_declarations,
+    write_head,
+};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fmt::Write as _;
 use synth::collective::CollectiveKind;
 use synth::graph::Vertex;
-use synth::trees::{TreeDirection, TreeSet, WeightedTree};
-
-/// How many trees a program has at most: each has a thread block of its own, and an H100 runs 132 at once.
-pub const MAX_TREES: usize = 128;
-
-/// How many bytes of a piece a block passes on at a time.
-const WINDOW: &str = "64KiB";
+use synth::trees::{TreeDirection, TreeRoots, TreeSet, WeightedTree};
 
 /// Writes the program of trees, formatted.
 ///
@@ -25,14 +26,27 @@ pub fn write_tree_program(
     head: &ProgramHead<'_>,
     trees: &TreeSet,
 ) -> Result<String, UnwrittenProgram> {
-    if trees.trees.len() > MAX_TREES {
-        return Err(UnwrittenProgram::TooManyTrees { trees: trees.trees.len() });
-    }
     let edges = trees.trees.iter().flat_map(|tree| &tree.edges);
     let ways = edges.map(|edge| UsedWay { from: edge.from, to: edge.to, path: &edge.path });
-    let writer = TreeWriter { head, trees, channels: Channels::find(head, ways)? };
+    let channels = Channels::find(head, ways)?;
+    let rules = match trees.roots {
+        TreeRoots::EveryRank => find_tree_rules(head.machine.graph.count_ranks(), trees),
+        TreeRoots::One(_) => None,
+    };
+    let direction = trees.direction;
+    let rules = rules.as_ref();
+    let levels = rules.and_then(|rules| find_levels(head, rules, direction, &channels));
+    let lanes = rules.and_then(|rules| LaneWriter::new(head, rules, direction, &channels));
     let mut text = String::new();
-    let written = writer.fill_program(&mut text);
+    let written = if let Some(levels) = levels {
+        levels.write_program(head, &mut text)
+    } else if let Some(lanes) = lanes {
+        lanes.write_program(&mut text)
+    } else if trees.trees.len() > MAX_BLOCKS {
+        return Err(UnwrittenProgram::TooManyTrees { trees: trees.trees.len() });
+    } else {
+        TreeWriter { head, trees, channels }.fill_program(&mut text)
+    };
     written.map_err(|error| UnwrittenProgram::Malformed(error.to_string()))?;
     format_program(&text)
 }

@@ -59,6 +59,13 @@ fn programs_are_right() {
         ("allreduce", "full(ranks=4)"),
         ("allgather", "dgx_h100(boxes=2)"),
         ("reducescatter", "rail_optimized(boxes=2,rails=2)"),
+        ("allgather", "hypercube(dimensions=4)"),
+        ("reducescatter", "torus(rows=3,columns=4)"),
+        ("allreduce", "ring(ranks=6)"),
+        ("allreduce", "dgx_h100(boxes=2)"),
+        ("allgather", "full(ranks=20)"),
+        ("reducescatter", "full(ranks=20)"),
+        ("allreduce", "mi300x"),
     ];
     let mut count = 0;
     for (index, (collective, machine)) in rows.into_iter().enumerate() {
@@ -70,13 +77,109 @@ fn programs_are_right() {
         for point in found["points"].as_array().unwrap() {
             let program = point["program"].as_str();
             let program = program.unwrap_or_else(|| panic!("{collective} on {machine}: {point}"));
-            ends(folder.cclc(&format!("fmt --check {program}")), 0);
-            ends(folder.cclc(&format!("check {program} --deny warnings")), 0);
-            ends(folder.cclc(&format!("run {program} --schedules 4")), 0);
+            for program in [Some(program), point["packets"].as_str()].into_iter().flatten() {
+                ends(folder.cclc(&format!("fmt --check {program}")), 0);
+                ends(folder.cclc(&format!("check {program} --deny warnings")), 0);
+                ends(folder.cclc(&format!("run {program} --schedules 4")), 0);
+            }
             count += 1;
         }
     }
     assert!(count >= rows.len(), "{count}");
+}
+
+/// How many lines of code a program has, and how many of them are not those of a table.
+fn count_lines(program: &str) -> [usize; 2] {
+    let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+    let code: Vec<&str> = program.lines().filter(is_code).collect();
+    let mut is_table = false;
+    let mut tables = 0;
+    for line in &code {
+        is_table |= line.starts_with("let ") && line.ends_with('[');
+        tables += usize::from(is_table);
+        is_table &= !line.starts_with(']');
+    }
+    [code.len(), code.len() - tables]
+}
+
+/// Where all ranks can do the same, a program is rules for one, however many ranks there are.
+#[test]
+fn symmetric_machines_have_short_programs() {
+    let folder = empty();
+    let rows = [
+        (
+            "allgather",
+            "hypercube(dimensions=7)",
+            "--goal latency",
+            "fn at(r: int, x: int) -> int = r ^ x;",
+        ),
+        ("allgather", "ring(ranks=128)", "--goal latency", "(r + x) % 128;"),
+        (
+            "allgather",
+            "torus(rows=8,columns=16)",
+            "--goal latency",
+            "(r / 16 + x / 16) % 8 * 16 + (r + x) % 16;",
+        ),
+        ("allgather", "full(ranks=128)", "--goal latency", "[w in ways: [0]]"),
+        ("allgather", "dgx_h100(boxes=16)", "--goal bandwidth", "block hand[n in 0..nodes]"),
+        ("reducescatter", "dgx_h100(boxes=8)", "--goal bandwidth", "block rail[q in rail_peers]"),
+    ];
+    for (collective, machine, goal, rule) in rows {
+        let line = format!("{collective} --topology {machine} {goal} -o one.ccl");
+        synthesize(&folder, &line, 0);
+        let program = folder.read("one.ccl");
+        assert!(program.contains(rule), "{machine}: {program}");
+        let [all, rules] = count_lines(&program);
+        assert!(rules <= 40 && all <= 60, "{machine}: {rules} of {all} lines");
+        ends(folder.cclc("fmt --check one.ccl"), 0);
+        ends(folder.cclc("check one.ccl --deny warnings"), 0);
+    }
+}
+
+/// Trees whose symmetries are known have a thread block for each way and distance, and not for each tree.
+#[test]
+fn trees_of_symmetric_machines_are_lanes() {
+    let folder = empty();
+    let rows = [
+        ("allgather", "hypercube(dimensions=4)"),
+        ("reducescatter", "hypercube(dimensions=4)"),
+        ("allgather", "torus(rows=3,columns=4)"),
+        ("reducescatter", "ring(ranks=5)"),
+        ("allgather", "full(ranks=20)"),
+        ("reducescatter", "full(ranks=20)"),
+        ("allgather", "dgx_h100(boxes=3)"),
+        ("reducescatter", "dgx_h100(boxes=2)"),
+        ("reducescatter", "dgx_h100(boxes=5)"),
+    ];
+    for (collective, machine) in rows {
+        let line = format!("{collective} --topology {machine} --goal bandwidth -o one.ccl");
+        let found = synthesize(&folder, &line, 0);
+        assert_eq!(found["tree_program"], "one.ccl", "{collective} on {machine}: {found}");
+        let program = folder.read("one.ccl");
+        let has_blocks = ["block lane[", "block rail["].iter().any(|own| program.contains(own));
+        assert!(has_blocks, "{collective} on {machine}: {program}");
+        ends(folder.cclc("fmt --check one.ccl"), 0);
+        ends(folder.cclc("check one.ccl --deny warnings"), 0);
+        ends(folder.cclc("run one.ccl --schedules 2"), 0);
+    }
+}
+
+/// Packets are for one or two steps over memory, and only where there is a folder for several programs.
+#[test]
+fn short_messages_have_packets() {
+    let folder = empty();
+    let find = |line: &str| {
+        let found = synthesize(&folder, line, 0);
+        let points = found["points"].as_array().unwrap().clone();
+        points.iter().map(|point| point["packets"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let dgx1 = find("allgather --topology dgx1 --goal latency -o d");
+    assert_eq!(dgx1, [Some("d/allgather_dgx1_2_3_2_packets.ccl".to_owned()), None]);
+    let program = folder.read("d/allgather_dgx1_2_3_2_packets.ccl");
+    assert!(program.contains("protocol = LL") && program.contains("read_put_packets"), "{program}");
+    assert_eq!(find("allgather --topology full(ranks=4) --goal latency -o one.ccl"), [None]);
+    let sums = find("allreduce --topology full(ranks=4) -o f");
+    assert_eq!(sums, [Some("f/allreduce_full_ranks_4_2_2_1_packets.ccl".to_owned())]);
 }
 
 #[test]

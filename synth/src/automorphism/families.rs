@@ -127,7 +127,7 @@ fn is_mapped(finder: &EdgeFinder<'_>, member: FamilyMember, index: usize) -> boo
 }
 
 /// Finds out where switches go when it is known where ranks go: where the same neighbors are.
-struct SwitchCompletion {
+pub(super) struct SwitchCompletion {
     ranks: u32,
     /// How many rounds of labels tell the switches from each other, as far as possible.
     rounds: usize,
@@ -142,7 +142,7 @@ struct LabeledSwitch {
 }
 
 impl SwitchCompletion {
-    fn new(topology: &Topology, graph: &LabelGraph) -> SwitchCompletion {
+    pub(super) fn new(topology: &Topology, graph: &LabelGraph) -> SwitchCompletion {
         let ranks = topology.count_ranks();
         let mut labels = name_ranks(graph, ranks, &|rank| rank);
         let mut rounds = 0;
@@ -162,7 +162,7 @@ impl SwitchCompletion {
     }
 
     /// The images of all vertices, which need not be an automorphism.
-    fn complete(
+    pub(super) fn complete(
         &self,
         graph: &LabelGraph,
         map_rank: &dyn Fn(Vertex) -> Vertex,

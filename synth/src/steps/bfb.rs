@@ -7,19 +7,25 @@
 //! largest that any receiver needs: no breadth-first schedule takes less time. What passes a switch shares the edges
 //! into it with hops to other receivers. There the receivers take what capacity is left, one after another, and rounds
 //! are added until all of them fit: that is not proved to be the least.
+//!
+//! On machines with a group of shifts, what rank 0 gets is shifted for all others where that takes no longer: then a
+//! few rules for one rank say what all do.
 
 mod arrivals;
 mod assign;
+mod shifted;
 
 use super::ConstructionError;
 use super::construction::MAX_MOVES;
 use super::hops::{HopFinder, RankDistances};
+use crate::automorphism::{ShiftSymmetry, find_shifts};
 use crate::graph::{Topology, Vertex};
 use crate::observer::{NoObserver, SearchObserver};
 use crate::rational::Rational;
 use crate::schedule::StepSchedule;
 use arrivals::{Arrivals, bound_rounds};
-use assign::{StepAssignment, assign_step};
+use assign::{AssignedStep, StepAssignment, assign_step};
+use shifted::assign_shifted;
 
 /// A schedule of an AllGather in the least number of steps, for so many pieces of each unit.
 ///
@@ -108,6 +114,8 @@ struct Broadcasts<'a> {
     finder: HopFinder<'a>,
     distances: RankDistances,
     observer: &'a dyn SearchObserver,
+    /// Shifts of the machine; none if it is not the same for all ranks, or if none are known.
+    shifts: Option<ShiftSymmetry>,
     /// For each step how many rounds it takes at least, for each piece of a unit.
     ratios: Vec<Rational>,
 }
@@ -120,10 +128,13 @@ impl<'a> Broadcasts<'a> {
         let finder = HopFinder::new(topology);
         let distances = RankDistances::measure(topology);
         let steps = find_diameter(topology, &distances)?;
-        let mut broadcasts = Broadcasts { finder, distances, observer, ratios: Vec::new() };
+        let shifts = find_shifts(topology);
+        // What holds for one rank holds for all that it is shifted to.
+        let receivers = if shifts.is_some() { 1 } else { topology.count_ranks() };
+        let mut broadcasts = Broadcasts { finder, distances, observer, shifts, ratios: Vec::new() };
         for step in 0..steps {
             let mut ratio = Rational::ZERO;
-            for receiver in topology.ranks() {
+            for receiver in (0..receivers).map(Vertex) {
                 broadcasts.check_observer()?;
                 ratio =
                     bound_rounds(&broadcasts.finder, &broadcasts.collect(receiver, step), ratio)?;
@@ -170,12 +181,30 @@ impl<'a> Broadcasts<'a> {
         let mut schedule = StepSchedule { chunks, rounds: Vec::new(), moves: Vec::new() };
         for (step, ratio) in (0..).zip(&self.ratios) {
             let least = round_up(*ratio, chunks)?;
-            let assigned = assign_step(StepAssignment { broadcasts: self, step, chunks }, least)?;
+            let assigned = self.assign(StepAssignment { broadcasts: self, step, chunks }, least)?;
             schedule.rounds.push(assigned.rounds);
             schedule.moves.extend(assigned.moves);
         }
         schedule.moves.sort_unstable();
         Ok(schedule)
+    }
+
+    /// The moves of a step: shifted ones where they take no longer.
+    fn assign(
+        &self,
+        step: StepAssignment<'_>,
+        least: u64,
+    ) -> Result<AssignedStep, ConstructionError> {
+        let shifts = self.shifts.as_ref();
+        let shifted = shifts.and_then(|shifts| assign_shifted(&step, shifts, least));
+        match shifted {
+            Some(shifted) if shifted.rounds <= least => Ok(shifted),
+            Some(shifted) => {
+                let assigned = assign_step(step, least)?;
+                Ok(if shifted.rounds <= assigned.rounds { shifted } else { assigned })
+            }
+            None => assign_step(step, least),
+        }
     }
 }
 

@@ -271,6 +271,7 @@ impl SynthesisAnswer<'_> {
             "bound": self.write_rounds(bound),
             "status": status,
             "program": program.and_then(|own| own.path.as_ref()),
+            "packets": program.and_then(|own| own.packets.as_ref()),
             "failure": program.and_then(|own| own.failure.as_ref()),
             "moves": list_moves(&point.schedule),
         })
@@ -288,6 +289,9 @@ fn write_program_line(program: Option<&PointProgram>, text: &mut String) -> std:
     let Some(program) = program else { return Ok(()) };
     if let Some(path) = &program.path {
         writeln!(text, "{:>7}program: {path}", "")?;
+    }
+    if let Some(path) = &program.packets {
+        writeln!(text, "{:>7}packets: {path}", "")?;
     }
     if let Some(why) = &program.failure {
         writeln!(text, "{:>7}no program: {why}", "")?;

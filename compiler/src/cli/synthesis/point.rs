@@ -1,7 +1,10 @@
 //! `--point`: whether there is a schedule of exactly so many steps, rounds and pieces.
 
 use super::answer::{describe_limit, list_moves, list_unit_values};
-use super::{PointProgram, Question, SynthesisFailure, UNKNOWN_FORM, prove, write_files};
+use super::{
+    PointProgram, PointTexts, Question, SynthesisFailure, UNKNOWN_FORM, is_one_file, prove,
+    write_files,
+};
 use crate::cli::report::Reporter;
 use crate::cli::search_watch::SearchWatch;
 use crate::cli::{Failure, Status, output};
@@ -60,11 +63,11 @@ fn write_program(
     let PointVerdict::Found { schedule, status } = &search.verdict else { return Ok(None) };
     let Some(output) = question.find_output() else { return Ok(None) };
     let point = FrontierPoint { schedule: schedule.clone(), time: search.time, status: *status };
-    let written = question
-        .begin_writer()
-        .ok_or_else(|| UNKNOWN_FORM.to_owned())
-        .and_then(|writer| writer.write_point(&point, interrupt).map_err(|why| why.to_string()));
-    let mut programs = write_files(output, vec![Some(written)], reporter)?;
+    let texts = match question.begin_writer() {
+        Some(writer) => writer.write_texts(&point, !is_one_file(output), interrupt),
+        None => PointTexts::new(Err(UNKNOWN_FORM.to_owned())),
+    };
+    let mut programs = write_files(output, vec![Some(texts)], reporter)?;
     Ok(programs.pop().flatten())
 }
 
@@ -160,6 +163,7 @@ impl PointAnswer<'_> {
                 "bound": self.write_rounds(bound),
                 "status": status,
                 "program": self.program.as_ref().and_then(|program| program.path.as_ref()),
+                "packets": self.program.as_ref().and_then(|program| program.packets.as_ref()),
                 "failure": self.program.as_ref().and_then(|program| program.failure.as_ref()),
                 "moves": list_moves(schedule),
             }));

@@ -1,9 +1,14 @@
 //! The programs of schedules and of trees.
 
-use compiler::driver::{ScheduledFailure, write_packed_program, write_scheduled_program};
+use super::PointTexts;
+use compiler::driver::{
+    ScheduledFailure, write_packed_program, write_scheduled_packets, write_scheduled_program,
+};
 use compiler::interrupt::Interrupt;
 use compiler::machine::Machine;
-use compiler::synthesize::{ProgramHead, name_step_program, name_tree_program};
+use compiler::synthesize::{
+    ProgramHead, name_packet_program, name_step_program, name_tree_program,
+};
 use std::sync::Arc;
 use synth::collective::CollectiveKind;
 use synth::frontier::{FrontierPoint, PointStatus};
@@ -34,20 +39,59 @@ pub(super) struct WrittenProgram {
 
 impl ProgramWriter<'_> {
     /// Writes the program of a point.
-    pub(super) fn write_point(
+    fn write_point(
         &self,
         point: &FrontierPoint,
         interrupt: &Interrupt,
     ) -> Result<WrittenProgram, ScheduledFailure> {
         let size = point.schedule.measure();
         let name = name_step_program(self.kind, self.machine_name, size);
+        let header = self.describe_point(point, "");
+        let head = self.begin(&name, &header, u64::from(size.chunks));
+        let text = write_scheduled_program(&head, &point.schedule, self.whole, interrupt)?;
+        Ok(WrittenProgram { name, text })
+    }
+
+    /// Writes the programs of a point, with packets if these are wanted, too.
+    pub(super) fn write_texts(
+        &self,
+        point: &FrontierPoint,
+        wants_packets: bool,
+        interrupt: &Interrupt,
+    ) -> PointTexts {
+        let program = self.write_point(point, interrupt).map_err(|why| why.to_string());
+        let packets = if wants_packets && program.is_ok() {
+            self.write_packets(point, interrupt).map_err(|why| why.to_string())
+        } else {
+            Ok(None)
+        };
+        PointTexts { program, packets }
+    }
+
+    /// Writes the program of a point with packets, if it has one.
+    fn write_packets(
+        &self,
+        point: &FrontierPoint,
+        interrupt: &Interrupt,
+    ) -> Result<Option<WrittenProgram>, ScheduledFailure> {
+        let size = point.schedule.measure();
+        let name = name_packet_program(&name_step_program(self.kind, self.machine_name, size));
+        let header = self.describe_point(point, ", for short messages");
+        let head = self.begin(&name, &header, u64::from(size.chunks));
+        let text = write_scheduled_packets(&head, &point.schedule, self.whole, interrupt)?;
+        Ok(text.map(|text| WrittenProgram { name, text }))
+    }
+
+    /// The header of a point's programs. `purpose` follows the name of the machine.
+    fn describe_point(&self, point: &FrontierPoint, purpose: &str) -> [String; 3] {
+        let size = point.schedule.measure();
         let quality = match point.status {
             PointStatus::Optimal => "No schedule of so many steps is faster.",
             PointStatus::AboveBound { .. } => "A faster one may exist.",
         };
-        let header = [
+        [
             format!(
-                "`{}` on `{}`: {}, {}, {} of each chunk.",
+                "`{}` on `{}`{purpose}: {}, {}, {} of each chunk.",
                 self.question,
                 self.machine.name,
                 count(u64::from(size.steps), "step"),
@@ -56,10 +100,7 @@ impl ProgramWriter<'_> {
             ),
             String::new(),
             format!("Written by `cclc synth` {}. {quality}", env!("CARGO_PKG_VERSION")),
-        ];
-        let head = self.begin(&name, &header, u64::from(size.chunks));
-        let text = write_scheduled_program(&head, &point.schedule, self.whole, interrupt)?;
-        Ok(WrittenProgram { name, text })
+        ]
     }
 
     /// Writes the program of trees.

@@ -105,6 +105,23 @@ impl ArrivalNetwork {
         self.network.maximize_flow(SOURCE, SINK, u64::MAX)
     }
 
+    /// The same, where as many deliveries as possible come from one holder as a whole: their pieces are not told apart.
+    pub(super) fn maximize_wholes(
+        &mut self,
+        supply: u64,
+        capacity: impl Fn(EdgeIndex) -> u64,
+    ) -> u64 {
+        let wholes = self.maximize(1, |edge| capacity(edge) / supply.max(1));
+        for arc in self.supplies.iter().chain(self.choices.iter().flatten()) {
+            self.network.set_capacity(*arc, supply);
+        }
+        for own in &self.edges {
+            self.network.set_capacity(own.arc, capacity(own.edge));
+        }
+        self.network.multiply_flow(supply);
+        wholes * supply + self.network.maximize_flow(SOURCE, SINK, u64::MAX)
+    }
+
     /// After a flow that leaves something out: the ratio of the deliveries on the side of the source of a minimum cut
     /// to the rates that leave this side. No schedule takes fewer rounds for each piece.
     fn find_bottleneck(&self, finder: &HopFinder<'_>) -> Result<Rational, ConstructionError> {

@@ -113,7 +113,12 @@ impl StepAssignment<'_> {
     }
 
     /// The pieces of each unit, in order, on the ways that were found for it.
-    fn list_moves(&self, arrivals: &Arrivals, passages: &[Passage], moves: &mut Vec<Move>) {
+    pub(super) fn list_moves(
+        &self,
+        arrivals: &Arrivals,
+        passages: &[Passage],
+        moves: &mut Vec<Move>,
+    ) {
         let mut next = vec![0_u32; arrivals.deliveries.len()];
         for passage in passages {
             let delivery = arrivals.deliveries.get(passage.delivery);
