@@ -19,6 +19,7 @@
 //!
 //! Nothing is random, and budgets are counters: the same input gives the same trees everywhere.
 
+mod allreduce;
 mod budget;
 mod check;
 mod connectivity;
@@ -36,6 +37,11 @@ mod split_graph;
 mod spread;
 mod translation;
 
+pub use allreduce::{
+    AllReduceFlaw, AllReduceMethod, AllReducePacking, AllReduceTrees, HalfTree, PackingEnd,
+    check_allreduce_trees, compose_allreduce_trees, pack_allreduce_trees,
+    pack_allreduce_with_count,
+};
 pub use budget::{PackBudget, PackLimit, PackRequest};
 pub use check::{TreeFlaw, check_trees};
 pub use error::TreeError;
@@ -56,7 +62,7 @@ use spread::SpreadPlan;
 use translation::Translations;
 
 /// An edge of a tree: a rank sends to another one, through switches at most.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TreeEdge {
     /// The rank that sends.
     pub from: Vertex,

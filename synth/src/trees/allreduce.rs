@@ -1,0 +1,336 @@
+//! Trees along which an AllReduce takes the least time that a machine allows.
+//!
+//! The buffer is divided into `k` equal pieces. Each piece has a root: its sum comes together there along a tree, and
+//! goes from there to all ranks along another one. If the trees load no edge with more than its rate, and the pieces
+//! are pipelined, the collective takes as long as the trees say as the buffer becomes large. Where a switch can send
+//! what comes in to several vertices, or add what comes in from several, trees branch there.
+//!
+//! ```text
+//! bound ──> compose: ReduceScatter, AllGather ──> as fast as the bound? ──────────> AllReduceTrees ──> check
+//!              │ no                                                                    │
+//! group ──> program ──> pieces ──> fewer pieces in the same time, flatter trees ───────┘
+//!           half ──> steiner ──> arborescence: a cheap tree under lengths of edges
+//! ```
+//!
+//! 1. A ReduceScatter and an AllGather make an AllReduce, and often none is faster. All ranks are roots of as much.
+//! 2. Otherwise a linear program says how often which trees are used; see `program`.
+//! 3. Its solution, in integers, is one of some number of pieces; fewer may do as well.
+//!
+//! Nothing is random, and budgets are counters: the same input gives the same trees everywhere.
+
+mod arborescence;
+mod check;
+mod compose;
+mod flatten;
+mod group;
+mod half;
+mod pieces;
+mod program;
+mod reroute;
+mod steiner;
+
+pub use check::{AllReduceFlaw, HalfTree, check_allreduce_trees};
+
+use super::budget::{FlowMeter, PackRequest};
+use super::error::TreeError;
+use super::{TreeDirection, WeightedTree};
+use crate::automorphism::find_symmetry;
+use crate::bound::allreduce::AllReduceBound;
+use crate::bound::{BoundError, Completeness};
+use crate::dense::DenseMap;
+use crate::graph::{Topology, Vertex};
+use crate::rational::Rational;
+use group::TreeGroup;
+use half::HalfGraph;
+use program::{Halves, WeightedPair};
+
+/// How many ranks and switches trees may have that are searched for directly; larger machines get composed trees only.
+const MAX_MEMBERS: usize = 1 << 9;
+
+/// How many flow tests the direct search may take: some seconds.
+const DIRECT_TESTS: u64 = 1 << 17;
+
+/// Up to so many pieces are tried where the program's solution has more.
+const MAX_FEW_PIECES: u64 = 12;
+
+/// How many flow tests the search for each number of pieces may take.
+const FEW_PIECES_TESTS: u64 = 1 << 11;
+
+/// Trees for an AllReduce.
+///
+/// The edges of a tree join ranks, and switches that do more than forward: in a tree for copies a switch with
+/// `multicast`, from which the piece goes on along several edges, in one for sums a switch with `reduce`, which adds
+/// what several edges bring. What enters or leaves such a switch on one edge loads it once. Paths of edges lead through
+/// switches that forward.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllReduceTrees {
+    /// Into how many pieces the buffer is divided: the weight of all trees for sums, and that of all trees for copies.
+    pub k: u64,
+    /// The time per buffer within which no edge carries more than its rate: in rounds per buffer, or in seconds per
+    /// byte.
+    pub rho: Rational,
+    /// The trees towards the roots, in the order of these. An edge comes after those that bring what it sends.
+    pub sums: Vec<WeightedTree>,
+    /// The trees away from the roots, in the order of these. Those of each root weigh as much as its trees for sums. An
+    /// edge comes after the one that brings what it sends.
+    pub copies: Vec<WeightedTree>,
+}
+
+/// Where trees come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllReduceMethod {
+    /// From trees of a ReduceScatter and of an AllGather: each rank is the root of as many pieces.
+    Composed,
+    /// From a search for both halves together.
+    Direct,
+}
+
+/// How the search for trees ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackingEnd {
+    /// The trees are as fast as the bound.
+    BoundReached,
+    /// The search came to its end above the bound. No trees of its kind are faster, unless switches that copy or add are so
+    /// many that not all trees through them were looked at, or fractions were rounded.
+    AboveBound,
+    /// A budget ended the search above the bound.
+    OutOfBudget,
+    /// The machine is too large for the direct search, so that there was none.
+    TooLarge,
+}
+
+/// Trees that were found, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllReducePacking {
+    /// The trees, which [`check_allreduce_trees`] accepts.
+    pub trees: AllReduceTrees,
+    /// Where they come from.
+    pub method: AllReduceMethod,
+    /// How the search ended.
+    pub end: PackingEnd,
+    /// The bound that they are compared with, in the unit of [`AllReduceTrees::rho`].
+    pub bound: Rational,
+    /// How many flow tests it took, in the unit of [`super::PackBudget::flow_tests`].
+    pub flow_tests: u64,
+}
+
+impl AllReduceTrees {
+    /// The most times that a piece goes from a rank to the next one in one half: on the way to a root, or from one.
+    #[must_use]
+    pub fn measure_depth(&self, topology: &Topology, direction: TreeDirection) -> u32 {
+        let trees = match direction {
+            TreeDirection::FromRoot => &self.copies,
+            TreeDirection::ToRoot => &self.sums,
+        };
+        trees.iter().map(|tree| measure_depth(topology, tree, direction)).max().unwrap_or(0)
+    }
+}
+
+/// The most ranks on a path from or to the root, without the root.
+fn measure_depth(topology: &Topology, tree: &WeightedTree, direction: TreeDirection) -> u32 {
+    let mut depths: DenseMap<Vertex, u32> = DenseMap::filled(topology.count_vertices(), 0);
+    let mut extend = |near: Vertex, far: Vertex| {
+        depths[far] = depths[near] + u32::from(topology.is_rank(far));
+    };
+    match direction {
+        TreeDirection::FromRoot => tree.edges.iter().for_each(|edge| extend(edge.from, edge.to)),
+        TreeDirection::ToRoot => {
+            tree.edges.iter().rev().for_each(|edge| extend(edge.to, edge.from));
+        }
+    }
+    depths.into_values().into_iter().max().unwrap_or(0)
+}
+
+/// Trees for an AllReduce, as fast as its bound if such are found. They are composed ones if no faster ones are found,
+/// and wherever these are as fast as the bound, which [`crate::bound::allreduce::bound_allreduce`] gives.
+///
+/// # Errors
+/// That of the composed trees, each a [`TreeError`], if there are neither these nor others.
+pub fn pack_allreduce_trees(
+    topology: &Topology,
+    bound: &AllReduceBound,
+    request: PackRequest,
+) -> Result<AllReducePacking, TreeError> {
+    check_rank_count(topology)?;
+    let meter = &mut FlowMeter::new(request);
+    let composed = compose::compose_trees(topology, meter);
+    if let Ok(trees) = &composed
+        && trees.rho <= bound.value
+    {
+        let method = AllReduceMethod::Composed;
+        return finish(topology, bound, Found { trees: trees.clone(), method, end: None }, meter);
+    }
+    let direct = pack_directly(topology, bound, meter)?;
+    let end = direct.end;
+    let is_faster = |trees: &AllReduceTrees| {
+        composed.as_ref().map_or(true, |composed| trees.rho < composed.rho)
+    };
+    let found = match direct.trees.filter(is_faster) {
+        Some(trees) => Found { trees, method: AllReduceMethod::Direct, end },
+        None => Found { trees: composed?, method: AllReduceMethod::Composed, end },
+    };
+    finish(topology, bound, found, meter)
+}
+
+/// Trees for an AllReduce of a buffer of `k` pieces, in the least time that is found: never less than that of the
+/// bound, and not always the least that there is. They are [`AllReduceMethod::Direct`].
+///
+/// # Errors
+/// [`TreeError::NoTrees`] for no pieces, [`TreeError::OutOfBudget`] if the machine or the number of pieces is too large,
+/// and each other [`TreeError`].
+pub fn pack_allreduce_with_count(
+    topology: &Topology,
+    bound: &AllReduceBound,
+    k: u64,
+    request: PackRequest,
+) -> Result<AllReducePacking, TreeError> {
+    check_rank_count(topology)?;
+    if k == 0 {
+        return Err(TreeError::NoTrees);
+    }
+    let meter = &mut FlowMeter::new(request);
+    let search = DirectSearch::new(topology, bound, meter)?;
+    let found = match search {
+        Some(search) => search.pack_count(k, meter)?,
+        None => None,
+    };
+    let trees = found.ok_or(TreeError::OutOfBudget(super::PackLimit::TreeEdges))?;
+    let found = Found { trees, method: AllReduceMethod::Direct, end: None };
+    finish(topology, bound, found, meter)
+}
+
+/// Trees of a ReduceScatter and then of an AllGather, each in the least time. They are the fastest ones if they are as
+/// fast as the bound of an AllReduce, which machines can be too large for.
+///
+/// # Errors
+/// Each [`TreeError`].
+pub fn compose_allreduce_trees(
+    topology: &Topology,
+    request: PackRequest,
+) -> Result<AllReduceTrees, TreeError> {
+    check_rank_count(topology)?;
+    let trees = compose::compose_trees(topology, &mut FlowMeter::new(request))?;
+    check_allreduce_trees(topology, &trees)?;
+    Ok(trees)
+}
+
+fn check_rank_count(topology: &Topology) -> Result<(), TreeError> {
+    if topology.count_ranks() == 1 {
+        return Err(BoundError::SingleRank.into());
+    }
+    Ok(())
+}
+
+/// Trees before they are checked.
+struct Found {
+    trees: AllReduceTrees,
+    method: AllReduceMethod,
+    /// How the search ended if it did not reach the bound.
+    end: Option<PackingEnd>,
+}
+
+fn finish(
+    topology: &Topology,
+    bound: &AllReduceBound,
+    found: Found,
+    meter: &FlowMeter,
+) -> Result<AllReducePacking, TreeError> {
+    let Found { trees, method, end } = found;
+    check_allreduce_trees(topology, &trees)?;
+    let end = if trees.rho <= bound.value {
+        PackingEnd::BoundReached
+    } else {
+        end.unwrap_or(PackingEnd::AboveBound)
+    };
+    Ok(AllReducePacking { trees, method, end, bound: bound.value, flow_tests: meter.count_tests() })
+}
+
+/// What the direct search found.
+struct DirectTrees {
+    trees: Option<AllReduceTrees>,
+    end: Option<PackingEnd>,
+}
+
+fn pack_directly(
+    topology: &Topology,
+    bound: &AllReduceBound,
+    meter: &mut FlowMeter,
+) -> Result<DirectTrees, TreeError> {
+    let Some(search) = DirectSearch::new(topology, bound, meter)? else {
+        return Ok(DirectTrees { trees: None, end: Some(PackingEnd::TooLarge) });
+    };
+    let end = match search.completeness {
+        Completeness::Optimal | Completeness::Imprecise => None,
+        Completeness::Stopped(_) => Some(PackingEnd::OutOfBudget),
+    };
+    Ok(DirectTrees { trees: search.pack_best(meter)?, end })
+}
+
+/// The solution of the program, from which trees are made.
+struct DirectSearch<'a> {
+    topology: &'a Topology,
+    bound: &'a AllReduceBound,
+    halves: Halves,
+    /// All pairs of trees of the solution, with all images.
+    pairs: Vec<WeightedPair>,
+    completeness: Completeness,
+}
+
+impl<'a> DirectSearch<'a> {
+    /// None if the machine is too large.
+    fn new(
+        topology: &'a Topology,
+        bound: &'a AllReduceBound,
+        meter: &mut FlowMeter,
+    ) -> Result<Option<DirectSearch<'a>>, TreeError> {
+        if topology.count_vertices() > MAX_MEMBERS {
+            return Ok(None);
+        }
+        let halves = Halves {
+            sums: HalfGraph::new(topology, TreeDirection::ToRoot),
+            copies: HalfGraph::new(topology, TreeDirection::FromRoot),
+        };
+        let group = TreeGroup::find(topology, &find_symmetry(topology));
+        let solution = program::solve_program(topology, &group, &halves, meter)?;
+        let pairs = pieces::expand_pairs(topology, &group, &solution.pairs);
+        let completeness = solution.completeness;
+        Ok(Some(DirectSearch { topology, bound, halves, pairs, completeness }))
+    }
+
+    /// The fastest trees that are found, with few pieces.
+    fn pack_best(&self, meter: &mut FlowMeter) -> Result<Option<AllReduceTrees>, TreeError> {
+        let whole = match pieces::assemble_trees(self.topology, &self.pairs, meter)? {
+            Some(whole) => whole,
+            None => return Ok(None),
+        };
+        let mut best = whole;
+        for k in 1..=MAX_FEW_PIECES {
+            if k >= best.k {
+                break;
+            }
+            let attempt = meter.try_within(FEW_PIECES_TESTS, |meter| self.pack_count(k, meter))?;
+            if let Some(fewer) = attempt.flatten()
+                && fewer.rho <= best.rho
+            {
+                best = fewer;
+                break;
+            }
+        }
+        flatten::flatten_trees(self.topology, &mut best);
+        Ok(Some(best))
+    }
+
+    /// Trees of so many pieces; none if they are too many to be looked at one by one.
+    fn pack_count(
+        &self,
+        k: u64,
+        meter: &mut FlowMeter,
+    ) -> Result<Option<AllReduceTrees>, TreeError> {
+        let Some(start) = pieces::round_pairs(&self.pairs, k) else { return Ok(None) };
+        let least = self.bound.value;
+        let chosen = reroute::improve_pieces(self.topology, &self.halves, start, least, meter)?;
+        let pairs: Vec<WeightedPair> =
+            chosen.into_iter().map(|pair| WeightedPair { pair, weight: 1 }).collect();
+        pieces::assemble_trees(self.topology, &pairs, meter)
+    }
+}
