@@ -199,8 +199,9 @@ pub fn pack_allgather_trees(
     cut: &CutBound,
     request: PackRequest,
 ) -> Result<TreePacking, TreeError> {
-    let demand = TreeDemand::from_bound(topology, TreeRoots::EveryRank, cut)?;
-    pack_trees(topology, &find_symmetry(topology), &demand, &mut FlowMeter::new(request))
+    let roots = TreeRoots::EveryRank;
+    let demand = TreeDemand::from_bound(topology, roots, cut)?;
+    pack_trees(topology, &find_symmetry(topology), roots, &demand, &mut FlowMeter::new(request))
 }
 
 /// `k` trees per root for an AllGather, in the least time in which there are so many.
@@ -229,8 +230,10 @@ pub fn pack_broadcast_trees(
     cut: &CutBound,
     request: PackRequest,
 ) -> Result<TreePacking, TreeError> {
-    let demand = TreeDemand::from_bound(topology, TreeRoots::One(root), cut)?;
-    pack_trees(topology, &Symmetry::trivial(topology), &demand, &mut FlowMeter::new(request))
+    let roots = TreeRoots::One(root);
+    let demand = TreeDemand::from_bound(topology, roots, cut)?;
+    let symmetry = Symmetry::trivial(topology);
+    pack_trees(topology, &symmetry, roots, &demand, &mut FlowMeter::new(request))
 }
 
 /// `k` trees for a Broadcast, in the least time in which there are so many.
@@ -257,8 +260,9 @@ fn pack_counted(
     request: PackRequest,
 ) -> Result<TreePacking, TreeError> {
     let meter = &mut FlowMeter::new(request);
+    let roots = trees.roots;
     let demand = count::find_least_time(topology, symmetry, trees, meter)?;
-    pack_trees(topology, symmetry, &demand, meter)
+    pack_trees(topology, symmetry, roots, &demand, meter)
 }
 
 /// How deep layered trees may be so that exact ones are not tried. On machines with switches that are not spread widely
@@ -282,13 +286,34 @@ impl RankPacking {
     }
 }
 
-/// Trees for a demand. Every symmetry maps roots to roots.
+/// Trees for a demand with these roots.
 fn pack_trees(
+    topology: &Topology,
+    symmetry: &Symmetry,
+    roots: TreeRoots,
+    demand: &TreeDemand,
+    meter: &mut FlowMeter,
+) -> Result<TreePacking, TreeError> {
+    let RoutedTrees { trees, method } = pack_demand(topology, symmetry, demand, meter)?;
+    let TreeDemand { k, rho, .. } = *demand;
+    let trees = TreeSet { k, rho, direction: TreeDirection::FromRoot, roots, trees };
+    check_trees(topology, &trees)?;
+    Ok(TreePacking { trees, method, flow_tests: meter.count_tests() })
+}
+
+/// Trees that are not checked.
+struct RoutedTrees {
+    trees: Vec<WeightedTree>,
+    method: PackingMethod,
+}
+
+/// Trees for a demand, whose roots may have any numbers of pieces.
+fn pack_demand(
     topology: &Topology,
     symmetry: &Symmetry,
     demand: &TreeDemand,
     meter: &mut FlowMeter,
-) -> Result<TreePacking, TreeError> {
+) -> Result<RoutedTrees, TreeError> {
     meter.check_size(demand)?;
     let scaled = SplitGraph::new(topology, &demand.capacities);
     let packing = match pack_spread(topology, symmetry, &scaled, demand, meter)? {
@@ -296,15 +321,7 @@ fn pack_trees(
         None => pack_split(topology, symmetry, scaled, demand, meter)?,
     };
     let RankPacking { graph, trees, method } = packing;
-    let trees = TreeSet {
-        k: demand.k,
-        rho: demand.rho,
-        direction: TreeDirection::FromRoot,
-        roots: demand.roots,
-        trees: route::route_trees(graph, trees, meter)?,
-    };
-    check_trees(topology, &trees)?;
-    Ok(TreePacking { trees, method, flow_tests: meter.count_tests() })
+    Ok(RoutedTrees { trees: route::route_trees(graph, trees, meter)?, method })
 }
 
 /// Trees after switches were replaced by spreading evenly what passes them.
@@ -391,6 +408,6 @@ fn pack_layered(
     demand: &TreeDemand,
     meter: &mut FlowMeter,
 ) -> Result<Option<Vec<RankTree>>, TreeError> {
-    let translations = Translations::find(graph, symmetry, demand.roots);
+    let translations = Translations::find(graph, symmetry, &demand.supplies);
     layered::pack_layered(graph, &translations, demand, meter)
 }

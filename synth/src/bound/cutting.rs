@@ -92,7 +92,8 @@ impl<M> CutProgram<M> {
         Completeness::Stopped(BoundBudget::Rounds)
     }
 
-    fn collect_values(&self) -> DenseMap<Unknown, f64> {
+    /// The value of each variable in the solution.
+    pub(crate) fn collect_values(&self) -> DenseMap<Unknown, f64> {
         let unknowns = (0..self.inner.len() as u32).map(Unknown);
         unknowns.map(|unknown| self.program.value(unknown)).collect::<Vec<f64>>().into()
     }

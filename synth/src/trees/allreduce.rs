@@ -21,6 +21,7 @@
 mod arborescence;
 mod check;
 mod compose;
+mod divide;
 mod flatten;
 mod group;
 mod half;
@@ -31,30 +32,44 @@ mod steiner;
 
 pub use check::{AllReduceFlaw, HalfTree, check_allreduce_trees};
 
-use super::budget::{FlowMeter, PackRequest};
+use super::budget::{FlowMeter, PackLimit, PackRequest};
 use super::error::TreeError;
 use super::{TreeDirection, WeightedTree};
 use crate::automorphism::find_symmetry;
 use crate::bound::allreduce::AllReduceBound;
 use crate::bound::{BoundError, Completeness};
-use crate::dense::DenseMap;
-use crate::graph::{Topology, Vertex};
+use crate::graph::{SwitchAbilities, Topology};
 use crate::rational::Rational;
 use group::TreeGroup;
-use half::HalfGraph;
+use half::{HalfGraph, measure_depth};
 use program::{Halves, WeightedPair};
 
 /// How many ranks and switches trees may have that are searched for directly; larger machines get composed trees only.
 const MAX_MEMBERS: usize = 1 << 9;
 
-/// How many flow tests the direct search may take: some seconds.
-const DIRECT_TESTS: u64 = 1 << 17;
+/// How many flow tests the division of the bound's solution may take: less than a second.
+const DIVIDE_TESTS: u64 = 1 << 16;
+
+/// How many flow tests the program of pairs may take: one or two seconds.
+const PROGRAM_TESTS: u64 = 1 << 15;
+
+/// How many flow tests it may take to make trees flatter.
+const FLATTEN_TESTS: u64 = 1 << 11;
 
 /// Up to so many pieces are tried where the program's solution has more.
 const MAX_FEW_PIECES: u64 = 12;
 
 /// How many flow tests the search for each number of pieces may take.
-const FEW_PIECES_TESTS: u64 = 1 << 11;
+const FEW_PIECES_TESTS: u64 = 1 << 12;
+
+/// Into how many pieces the buffer is divided at most where trees are chosen piece by piece.
+const MAX_SINGLE_PIECES: u64 = 1 << 10;
+
+/// Solutions of more pieces are made coarser.
+const MAX_PIECES: u64 = 1 << 14;
+
+/// The numbers of pieces of coarser solutions.
+const COARSE_PIECES: [u64; 6] = [1 << 5, 1 << 6, 1 << 7, 1 << 8, 1 << 9, 1 << 10];
 
 /// Trees for an AllReduce.
 ///
@@ -122,23 +137,9 @@ impl AllReduceTrees {
             TreeDirection::FromRoot => &self.copies,
             TreeDirection::ToRoot => &self.sums,
         };
-        trees.iter().map(|tree| measure_depth(topology, tree, direction)).max().unwrap_or(0)
+        let depths = trees.iter().map(|tree| measure_depth(topology, &tree.edges, direction));
+        depths.max().unwrap_or(0)
     }
-}
-
-/// The most ranks on a path from or to the root, without the root.
-fn measure_depth(topology: &Topology, tree: &WeightedTree, direction: TreeDirection) -> u32 {
-    let mut depths: DenseMap<Vertex, u32> = DenseMap::filled(topology.count_vertices(), 0);
-    let mut extend = |near: Vertex, far: Vertex| {
-        depths[far] = depths[near] + u32::from(topology.is_rank(far));
-    };
-    match direction {
-        TreeDirection::FromRoot => tree.edges.iter().for_each(|edge| extend(edge.from, edge.to)),
-        TreeDirection::ToRoot => {
-            tree.edges.iter().rev().for_each(|edge| extend(edge.to, edge.from));
-        }
-    }
-    depths.into_values().into_iter().max().unwrap_or(0)
 }
 
 /// Trees for an AllReduce, as fast as its bound if such are found. They are composed ones if no faster ones are found,
@@ -194,7 +195,7 @@ pub fn pack_allreduce_with_count(
         Some(search) => search.pack_count(k, meter)?,
         None => None,
     };
-    let trees = found.ok_or(TreeError::OutOfBudget(super::PackLimit::TreeEdges))?;
+    let Candidate { trees, .. } = found.ok_or(TreeError::OutOfBudget(PackLimit::TreeEdges))?;
     let found = Found { trees, method: AllReduceMethod::Direct, end: None };
     finish(topology, bound, found, meter)
 }
@@ -256,14 +257,26 @@ fn pack_directly(
     bound: &AllReduceBound,
     meter: &mut FlowMeter,
 ) -> Result<DirectTrees, TreeError> {
+    let only_forwards = |switch: &SwitchAbilities| !switch.multicast && !switch.reduce;
+    let divided = if topology.switches().iter().all(only_forwards) {
+        let attempt =
+            meter.try_within(DIVIDE_TESTS, |meter| divide::divide_shares(topology, meter))?;
+        attempt.flatten()
+    } else {
+        None
+    };
+    if divided.as_ref().is_some_and(|trees| trees.rho <= bound.value) {
+        return Ok(DirectTrees { trees: divided, end: None });
+    }
     let Some(search) = DirectSearch::new(topology, bound, meter)? else {
-        return Ok(DirectTrees { trees: None, end: Some(PackingEnd::TooLarge) });
+        return Ok(DirectTrees { trees: divided, end: Some(PackingEnd::TooLarge) });
     };
     let end = match search.completeness {
         Completeness::Optimal | Completeness::Imprecise => None,
         Completeness::Stopped(_) => Some(PackingEnd::OutOfBudget),
     };
-    Ok(DirectTrees { trees: search.pack_best(meter)?, end })
+    let both = divided.into_iter().chain(search.pack_best(meter)?);
+    Ok(DirectTrees { trees: both.min_by_key(|trees| trees.rho), end })
 }
 
 /// The solution of the program, from which trees are made.
@@ -274,6 +287,12 @@ struct DirectSearch<'a> {
     /// All pairs of trees of the solution, with all images.
     pairs: Vec<WeightedPair>,
     completeness: Completeness,
+}
+
+/// Trees, and how deep both halves are together.
+struct Candidate {
+    trees: AllReduceTrees,
+    depth: u32,
 }
 
 impl<'a> DirectSearch<'a> {
@@ -291,46 +310,78 @@ impl<'a> DirectSearch<'a> {
             copies: HalfGraph::new(topology, TreeDirection::FromRoot),
         };
         let group = TreeGroup::find(topology, &find_symmetry(topology));
-        let solution = program::solve_program(topology, &group, &halves, meter)?;
-        let pairs = pieces::expand_pairs(topology, &group, &solution.pairs);
+        let solution = meter.try_within(PROGRAM_TESTS, |meter| {
+            program::solve_program(topology, &group, &halves, meter)
+        })?;
+        let Some(solution) = solution else { return Ok(None) };
+        let pairs = pieces::expand_pairs(&group, &solution.pairs);
         let completeness = solution.completeness;
         Ok(Some(DirectSearch { topology, bound, halves, pairs, completeness }))
     }
 
-    /// The fastest trees that are found, with few pieces.
+    /// The fastest trees that are found: those of the solution, or others of fewer pieces that are not deeper.
     fn pack_best(&self, meter: &mut FlowMeter) -> Result<Option<AllReduceTrees>, TreeError> {
-        let whole = match pieces::assemble_trees(self.topology, &self.pairs, meter)? {
-            Some(whole) => whole,
-            None => return Ok(None),
-        };
-        let mut best = whole;
-        for k in 1..=MAX_FEW_PIECES {
-            if k >= best.k {
-                break;
+        let Some(whole) = self.pack_whole(meter)? else { return Ok(None) };
+        for k in (1..=MAX_FEW_PIECES).take_while(|k| *k < whole.trees.k) {
+            if !pieces::can_carry(self.topology, whole.trees.rho, k, meter)? {
+                continue;
             }
             let attempt = meter.try_within(FEW_PIECES_TESTS, |meter| self.pack_count(k, meter))?;
             if let Some(fewer) = attempt.flatten()
-                && fewer.rho <= best.rho
+                && fewer.trees.rho <= whole.trees.rho
+                && fewer.depth <= whole.depth
             {
-                best = fewer;
-                break;
+                return Ok(Some(fewer.trees));
             }
         }
-        flatten::flatten_trees(self.topology, &mut best);
-        Ok(Some(best))
+        Ok(Some(whole.trees))
+    }
+
+    /// The trees of the solution; if it has very many pieces, those of a coarser one.
+    fn pack_whole(&self, meter: &mut FlowMeter) -> Result<Option<Candidate>, TreeError> {
+        let Some(k) = pieces::count_pieces(&self.pairs) else { return Ok(None) };
+        if k <= MAX_PIECES {
+            return self.flatten(self.pairs.clone(), meter).map(Some);
+        }
+        let mut best: Option<Vec<WeightedPair>> = None;
+        let mut least = None;
+        for k in COARSE_PIECES {
+            let Some(rounded) = pieces::round_pairs(&self.pairs, k) else { continue };
+            let time = pieces::measure_time(self.topology, &rounded)?;
+            if least.is_none_or(|least| time < least) {
+                least = Some(time);
+                best = Some(rounded);
+            }
+        }
+        best.map(|pairs| self.flatten(pairs, meter)).transpose()
     }
 
     /// Trees of so many pieces; none if they are too many to be looked at one by one.
-    fn pack_count(
-        &self,
-        k: u64,
-        meter: &mut FlowMeter,
-    ) -> Result<Option<AllReduceTrees>, TreeError> {
+    fn pack_count(&self, k: u64, meter: &mut FlowMeter) -> Result<Option<Candidate>, TreeError> {
+        if k > MAX_SINGLE_PIECES {
+            return Ok(None);
+        }
         let Some(start) = pieces::round_pairs(&self.pairs, k) else { return Ok(None) };
         let least = self.bound.value;
-        let chosen = reroute::improve_pieces(self.topology, &self.halves, start, least, meter)?;
-        let pairs: Vec<WeightedPair> =
-            chosen.into_iter().map(|pair| WeightedPair { pair, weight: 1 }).collect();
-        pieces::assemble_trees(self.topology, &pairs, meter)
+        let found = reroute::improve_pieces(self.topology, &self.halves, &start, least, meter)?;
+        self.flatten(found, meter).map(Some)
+    }
+
+    /// The trees of pairs, made flatter.
+    fn flatten(
+        &self,
+        pairs: Vec<WeightedPair>,
+        meter: &mut FlowMeter,
+    ) -> Result<Candidate, TreeError> {
+        let mut pairs = pairs;
+        let rounds = pieces::measure_rounds(self.topology, &pairs)?;
+        let attempt = meter.try_within(FLATTEN_TESTS, |meter| {
+            flatten::flatten_pairs(self.topology, &self.halves, &mut pairs, rounds, meter)
+        });
+        attempt?;
+        let depths = pairs.iter().map(|own| flatten::measure_pair(self.topology, &own.pair));
+        let depth = depths.max().unwrap_or(0);
+        let trees = pieces::assemble_trees(self.topology, &pairs, meter)?;
+        Ok(Candidate { trees, depth })
     }
 }

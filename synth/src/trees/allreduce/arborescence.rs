@@ -20,10 +20,6 @@ impl ArcCosts {
         ArcCosts { entering: DenseMap::filled(count, DenseMap::filled(count, NO_ARC)) }
     }
 
-    pub(super) fn count_vertices(&self) -> usize {
-        self.entering.len()
-    }
-
     pub(super) fn set(&mut self, from: Member, to: Member, cost: u64) {
         self.entering[to][from] = cost;
     }
@@ -153,7 +149,7 @@ mod tests {
 
     /// The cost of the cheapest of all trees.
     fn search_all(costs: &ArcCosts, root: Member) -> Option<u64> {
-        let count = costs.count_vertices() as u32;
+        let count = costs.entering.len() as u32;
         let choices = (0..count.pow(count)).map(|choice| {
             let parent = |vertex: u32| Member(choice / count.pow(vertex) % count);
             let parents: Vec<Member> = (0..count).map(parent).collect();

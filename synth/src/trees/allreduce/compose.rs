@@ -36,8 +36,9 @@ pub(super) fn compose_trees(
 fn pack_gather(topology: &Topology, meter: &mut FlowMeter) -> Result<TreeSet, TreeError> {
     let symmetry = find_symmetry(topology);
     let cut = bound_allgather_under(topology, &symmetry)?;
-    let demand = TreeDemand::from_bound(topology, TreeRoots::EveryRank, &cut)?;
-    Ok(pack_trees(topology, &symmetry, &demand, meter)?.trees)
+    let roots = TreeRoots::EveryRank;
+    let demand = TreeDemand::from_bound(topology, roots, &cut)?;
+    Ok(pack_trees(topology, &symmetry, roots, &demand, meter)?.trees)
 }
 
 fn multiply_weights(set: &TreeSet, factor: u64) -> Result<Vec<WeightedTree>, ArithmeticError> {

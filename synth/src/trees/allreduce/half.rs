@@ -217,6 +217,24 @@ impl HalfGraph {
     }
 }
 
+/// The most ranks on a path from or to the root of a tree, without the root. Its edges are in the order in which they
+/// are used.
+pub(super) fn measure_depth(
+    topology: &Topology,
+    edges: &[TreeEdge],
+    direction: TreeDirection,
+) -> u32 {
+    let mut depths: DenseMap<Vertex, u32> = DenseMap::filled(topology.count_vertices(), 0);
+    let mut extend = |near: Vertex, far: Vertex| {
+        depths[far] = depths[near] + u32::from(topology.is_rank(far));
+    };
+    match direction {
+        TreeDirection::FromRoot => edges.iter().for_each(|edge| extend(edge.from, edge.to)),
+        TreeDirection::ToRoot => edges.iter().rev().for_each(|edge| extend(edge.to, edge.from)),
+    }
+    depths.into_values().into_iter().max().unwrap_or(0)
+}
+
 /// The paths from one member to all vertices.
 struct VertexPaths {
     distances: DenseMap<Vertex, u64>,

@@ -8,32 +8,26 @@ use super::group::TreeGroup;
 use super::program::{TreePair, WeightedPair};
 use crate::automorphism::Automorphism;
 use crate::dense::DenseMap;
+use crate::flow::{FlowNetwork, FlowNode};
 use crate::graph::{EdgeIndex, Topology, Vertex};
 use crate::rational::{ArithmeticError, Rational};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Into how many pieces a buffer is divided at most where trees are chosen piece by piece.
-const MAX_SINGLE_PIECES: u64 = 1 << 10;
-
 /// All images of pairs under a group.
-pub(super) fn expand_pairs(
-    topology: &Topology,
-    group: &TreeGroup,
-    pairs: &[WeightedPair],
-) -> Vec<WeightedPair> {
+pub(super) fn expand_pairs(group: &TreeGroup, pairs: &[WeightedPair]) -> Vec<WeightedPair> {
     let common = pairs.iter().fold(0, |common, own| divide_commonly(own.weight, common)).max(1);
     let mut expanded = Vec::with_capacity(pairs.len() * group.elements.len());
     for element in &group.elements {
         for WeightedPair { pair, weight } in pairs {
-            let pair = map_pair(topology, element, pair);
+            let pair = map_pair(element, pair);
             expanded.push(WeightedPair { pair, weight: weight / common });
         }
     }
     expanded
 }
 
-fn map_pair(topology: &Topology, element: &Automorphism, pair: &TreePair) -> TreePair {
+fn map_pair(element: &Automorphism, pair: &TreePair) -> TreePair {
     let map = |edges: &[TreeEdge]| {
         let map_edge = |edge: &TreeEdge| TreeEdge {
             from: element.map_vertex(edge.from),
@@ -42,7 +36,6 @@ fn map_pair(topology: &Topology, element: &Automorphism, pair: &TreePair) -> Tre
         };
         edges.iter().map(map_edge).collect::<Vec<TreeEdge>>()
     };
-    debug_assert!(topology.is_rank(pair.root));
     let root = element.map_vertex(pair.root);
     TreePair { root, sums: map(&pair.sums), copies: map(&pair.copies) }
 }
@@ -55,48 +48,123 @@ pub(super) fn divide_commonly(mut one: u64, mut other: u64) -> u64 {
     one
 }
 
-/// So many pieces, each with a pair, in nearly the ratios of weights; none if there are no pairs, or too many pieces.
-pub(super) fn round_pairs(pairs: &[WeightedPair], k: u64) -> Option<Vec<TreePair>> {
+/// How many pieces pairs have; none if there are no pairs. Larger numbers stand for the largest one.
+pub(super) fn count_pieces(pairs: &[WeightedPair]) -> Option<u64> {
+    let total = pairs.iter().fold(0_u64, |sum, own| sum.saturating_add(own.weight));
+    (total > 0).then_some(total)
+}
+
+/// Pairs of so many pieces in all, in nearly the ratios of their weights; none if there are no pairs.
+pub(super) fn round_pairs(pairs: &[WeightedPair], k: u64) -> Option<Vec<WeightedPair>> {
     let total: u128 = pairs.iter().map(|own| u128::from(own.weight)).sum();
-    if total == 0 || k > MAX_SINGLE_PIECES {
+    if total == 0 {
         return None;
     }
     let exact = |own: &WeightedPair| u128::from(own.weight) * u128::from(k);
-    let mut pieces = Vec::new();
-    for own in pairs {
-        let count = (exact(own) / total) as usize;
-        pieces.extend(std::iter::repeat_n(own.pair.clone(), count));
-    }
+    let round = |own: &WeightedPair| WeightedPair {
+        pair: own.pair.clone(),
+        weight: (exact(own) / total) as u64,
+    };
+    let mut rounded: Vec<WeightedPair> = pairs.iter().map(round).collect();
     // What is missing goes to those that lost most by rounding down (the method of largest remainders).
-    let mut order: Vec<&WeightedPair> = pairs.iter().collect();
-    order.sort_by_key(|own| Reverse(exact(own) % total));
-    let missing = (k as usize).saturating_sub(pieces.len());
-    pieces.extend(order.into_iter().take(missing).map(|own| own.pair.clone()));
-    Some(pieces)
+    let missing = k - rounded.iter().map(|own| own.weight).sum::<u64>();
+    let mut order: Vec<(&WeightedPair, &mut WeightedPair)> =
+        pairs.iter().zip(rounded.iter_mut()).collect();
+    order.sort_by_key(|(own, _)| Reverse(exact(own) % total));
+    order.into_iter().take(missing as usize).for_each(|(_, own)| own.weight += 1);
+    rounded.retain(|own| own.weight > 0);
+    Some(rounded)
 }
 
-/// The trees of pairs, in the time that they take; none if there are no pairs.
+/// How many pieces each edge carries.
+pub(super) fn measure_loads(
+    topology: &Topology,
+    pairs: &[WeightedPair],
+) -> Result<DenseMap<EdgeIndex, u64>, ArithmeticError> {
+    let mut loads: DenseMap<EdgeIndex, u64> = DenseMap::filled(topology.edges().len(), 0);
+    for WeightedPair { pair, weight } in pairs {
+        for edge in pair.list_uses() {
+            loads[edge] = loads[edge].checked_add(*weight).ok_or(ArithmeticError::Overflow)?;
+        }
+    }
+    Ok(loads)
+}
+
+/// In how many rounds the edges carry all pieces.
+pub(super) fn measure_rounds(
+    topology: &Topology,
+    pairs: &[WeightedPair],
+) -> Result<Rational, ArithmeticError> {
+    let loads = measure_loads(topology, pairs)?;
+    let mut rounds = Rational::ZERO;
+    for ((_, weight), load) in topology.weighted_edges().zip(loads.as_slice()) {
+        rounds = rounds.max(Rational::new(i128::from(*load), i128::from(weight))?);
+    }
+    Ok(rounds)
+}
+
+/// The time per buffer.
+pub(super) fn measure_time(
+    topology: &Topology,
+    pairs: &[WeightedPair],
+) -> Result<Rational, ArithmeticError> {
+    let total = Rational::from_integer(count_pieces(pairs).unwrap_or(1));
+    measure_rounds(topology, pairs)?.checked_div(topology.quantum())?.checked_div(total)
+}
+
+/// How many pieces each edge carries at most in some rounds.
+pub(super) fn find_rooms(
+    topology: &Topology,
+    rounds: Rational,
+) -> Result<DenseMap<EdgeIndex, u64>, ArithmeticError> {
+    let mut rooms: DenseMap<EdgeIndex, u64> = Vec::new().into();
+    for (_, weight) in topology.weighted_edges() {
+        let product = Rational::from_integer(weight).checked_mul(rounds)?;
+        let floor = product.numerator().div_euclid(product.denominator());
+        rooms.push(u64::try_from(floor).map_err(|_| ArithmeticError::Overflow)?);
+    }
+    Ok(rooms)
+}
+
+/// Whether each cut between ranks carries so many pieces within a time per buffer: each piece is copied into a part
+/// without its root, and its sum leaves a part with something to add. Not all that passes this can be packed.
+pub(super) fn can_carry(
+    topology: &Topology,
+    rho: Rational,
+    k: u64,
+    meter: &mut FlowMeter,
+) -> Result<bool, TreeError> {
+    let count = Rational::from_integer(k);
+    let rounds = rho.checked_mul(topology.quantum())?.checked_mul(count)?;
+    let rooms = find_rooms(topology, rounds)?;
+    let mut network = FlowNetwork::new(topology.count_vertices());
+    for (edge, room) in topology.edges().iter().zip(rooms.as_slice()) {
+        network.add_arc(FlowNode(edge.from.0), FlowNode(edge.to.0), *room);
+    }
+    for rank in topology.ranks().skip(1) {
+        for [from, to] in [[0, rank.0], [rank.0, 0]] {
+            meter.count_flow(topology.edges().len())?;
+            network.clear_flow();
+            if network.maximize_flow(FlowNode(from), FlowNode(to), k) < k {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// The trees of pairs, in the time that they take.
 pub(super) fn assemble_trees(
     topology: &Topology,
     pairs: &[WeightedPair],
     meter: &mut FlowMeter,
-) -> Result<Option<AllReduceTrees>, TreeError> {
+) -> Result<AllReduceTrees, TreeError> {
     let common = pairs.iter().fold(0, |common, own| divide_commonly(own.weight, common)).max(1);
     let mut sums: BTreeMap<(Vertex, &[TreeEdge]), u64> = BTreeMap::new();
     let mut copies = sums.clone();
-    let mut loads: DenseMap<EdgeIndex, u64> = DenseMap::filled(topology.edges().len(), 0);
-    let mut k: u64 = 0;
     for WeightedPair { pair, weight } in pairs {
-        let weight = weight / common;
-        k = k.checked_add(weight).ok_or(ArithmeticError::Overflow)?;
-        *sums.entry((pair.root, &pair.sums)).or_default() += weight;
-        *copies.entry((pair.root, &pair.copies)).or_default() += weight;
-        for edge in pair.list_uses() {
-            loads[edge] = loads[edge].checked_add(weight).ok_or(ArithmeticError::Overflow)?;
-        }
-    }
-    if k == 0 {
-        return Ok(None);
+        *sums.entry((pair.root, &pair.sums)).or_default() += weight / common;
+        *copies.entry((pair.root, &pair.copies)).or_default() += weight / common;
     }
     let mut collect = |trees: BTreeMap<(Vertex, &[TreeEdge]), u64>| {
         let mut collected = Vec::with_capacity(trees.len());
@@ -107,18 +175,6 @@ pub(super) fn assemble_trees(
         Ok::<Vec<WeightedTree>, TreeError>(collected)
     };
     let [sums, copies] = [collect(sums)?, collect(copies)?];
-    Ok(Some(AllReduceTrees { k, rho: measure_time(topology, &loads, k)?, sums, copies }))
-}
-
-/// The time per buffer in which edges carry loads of pieces.
-fn measure_time(
-    topology: &Topology,
-    loads: &DenseMap<EdgeIndex, u64>,
-    k: u64,
-) -> Result<Rational, ArithmeticError> {
-    let mut rounds = Rational::ZERO;
-    for ((_, weight), load) in topology.weighted_edges().zip(loads.as_slice()) {
-        rounds = rounds.max(Rational::new(i128::from(*load), i128::from(weight))?);
-    }
-    rounds.checked_div(topology.quantum())?.checked_div(Rational::from_integer(k))
+    let k = count_pieces(pairs).ok_or(TreeError::NoTrees)? / common;
+    Ok(AllReduceTrees { k, rho: measure_time(topology, pairs)?, sums, copies })
 }

@@ -4,7 +4,8 @@
 
 use super::super::budget::FlowMeter;
 use super::super::error::TreeError;
-use super::program::{CheapPair, Halves, TreePair};
+use super::pieces::{find_rooms, measure_loads, measure_rounds};
+use super::program::{CheapPair, Halves, WeightedPair};
 use crate::dense::DenseMap;
 use crate::graph::{EdgeIndex, Topology};
 use crate::rational::{ArithmeticError, Rational};
@@ -25,21 +26,25 @@ const EXCESS_FACTOR: f64 = 16.0;
 pub(super) fn improve_pieces(
     topology: &Topology,
     halves: &Halves,
-    start: Vec<TreePair>,
+    start: &[WeightedPair],
     least: Rational,
     meter: &mut FlowMeter,
-) -> Result<Vec<TreePair>, TreeError> {
+) -> Result<Vec<WeightedPair>, TreeError> {
+    let single = |own: &WeightedPair| {
+        std::iter::repeat_n(WeightedPair { weight: 1, ..own.clone() }, own.weight as usize)
+    };
+    let start: Vec<WeightedPair> = start.iter().flat_map(single).collect();
     let count = Rational::from_integer(start.len() as u64);
     let least = least.checked_mul(topology.quantum())?.checked_mul(count)?;
-    let mut router = PieceRouter::new(topology, halves, start);
+    let mut router = PieceRouter::new(topology, halves, start)?;
     let mut best = router.pieces.clone();
-    let mut best_rounds = router.measure_rounds()?;
+    let mut best_rounds = measure_rounds(topology, &best)?;
     let mut target = least;
     for _ in 0..MAX_TARGETS {
         if best_rounds <= target {
             break;
         }
-        router.begin(best.clone());
+        router.begin(best.clone())?;
         for _ in 0..MAX_SWEEPS {
             match router.sweep(target, meter) {
                 Ok(()) => {}
@@ -47,7 +52,7 @@ pub(super) fn improve_pieces(
                 Err(TreeError::OutOfBudget(_)) => return Ok(best),
                 Err(error) => return Err(error),
             }
-            let rounds = router.measure_rounds()?;
+            let rounds = measure_rounds(topology, &router.pieces)?;
             if rounds < best_rounds {
                 best_rounds = rounds;
                 best.clone_from(&router.pieces);
@@ -64,76 +69,48 @@ pub(super) fn improve_pieces(
 struct PieceRouter<'a> {
     topology: &'a Topology,
     halves: &'a Halves,
-    weights: DenseMap<EdgeIndex, u64>,
-    pieces: Vec<TreePair>,
+    /// Each of weight 1.
+    pieces: Vec<WeightedPair>,
     loads: DenseMap<EdgeIndex, u64>,
     /// How often an edge was too full.
     history: DenseMap<EdgeIndex, u32>,
 }
 
 impl<'a> PieceRouter<'a> {
-    fn new(topology: &'a Topology, halves: &'a Halves, pieces: Vec<TreePair>) -> PieceRouter<'a> {
-        let edges = topology.edges().len();
-        let weights = topology.weighted_edges().map(|(_, weight)| weight);
-        let mut router = PieceRouter {
-            topology,
-            halves,
-            weights: weights.collect::<Vec<u64>>().into(),
-            pieces: Vec::new(),
-            loads: DenseMap::filled(edges, 0),
-            history: DenseMap::filled(edges, 0),
-        };
-        router.begin(pieces);
-        router
+    fn new(
+        topology: &'a Topology,
+        halves: &'a Halves,
+        pieces: Vec<WeightedPair>,
+    ) -> Result<PieceRouter<'a>, ArithmeticError> {
+        let loads = measure_loads(topology, &pieces)?;
+        let history = DenseMap::filled(loads.len(), 0);
+        Ok(PieceRouter { topology, halves, pieces, loads, history })
     }
 
-    fn begin(&mut self, pieces: Vec<TreePair>) {
-        self.loads.fill(0);
-        self.history.fill(0);
-        for edge in pieces.iter().flat_map(TreePair::list_uses) {
-            self.loads[edge] += 1;
-        }
-        self.pieces = pieces;
+    fn begin(&mut self, pieces: Vec<WeightedPair>) -> Result<(), ArithmeticError> {
+        *self = PieceRouter::new(self.topology, self.halves, pieces)?;
+        Ok(())
     }
 
     fn list_edges(&self) -> impl Iterator<Item = EdgeIndex> + use<> {
-        (0..self.weights.len() as u32).map(EdgeIndex)
-    }
-
-    /// In how many rounds the edges carry all pieces.
-    fn measure_rounds(&self) -> Result<Rational, ArithmeticError> {
-        let mut most = Rational::ZERO;
-        for edge in self.list_edges() {
-            let [load, weight] = [self.loads[edge], self.weights[edge]].map(i128::from);
-            most = most.max(Rational::new(load, weight)?);
-        }
-        Ok(most)
+        (0..self.loads.len() as u32).map(EdgeIndex)
     }
 
     /// Reroutes each piece on an edge that carries too much in so many rounds.
     fn sweep(&mut self, rounds: Rational, meter: &mut FlowMeter) -> Result<(), TreeError> {
-        let mut capacities: DenseMap<EdgeIndex, u64> = Vec::new().into();
-        for weight in self.weights.as_slice() {
-            let exact = Rational::from_integer(*weight).checked_mul(rounds)?;
-            let floor = exact.numerator().div_euclid(exact.denominator());
-            capacities.push(u64::try_from(floor).map_err(|_| ArithmeticError::Overflow)?);
-        }
+        let capacities = find_rooms(self.topology, rounds)?;
         for place in 0..self.pieces.len() {
-            let Some(pair) = self.pieces.get(place).cloned() else { continue };
+            let Some(WeightedPair { pair, .. }) = self.pieces.get(place).cloned() else { continue };
             if pair.list_uses().all(|edge| self.loads[edge] <= capacities[edge]) {
                 continue;
             }
             pair.list_uses().for_each(|edge| self.loads[edge] -= 1);
-            let found = self.find_pair(&capacities, meter);
-            let next = match &found {
-                Ok(Some(found)) => found.pair.clone(),
-                Ok(None) | Err(_) => pair,
-            };
-            next.list_uses().for_each(|edge| self.loads[edge] += 1);
+            let found = self.find_pair(&capacities, meter)?;
+            let pair = found.map_or(pair, |found| found.pair);
+            pair.list_uses().for_each(|edge| self.loads[edge] += 1);
             if let Some(own) = self.pieces.get_mut(place) {
-                *own = next;
+                own.pair = pair;
             }
-            found?;
         }
         for edge in self.list_edges() {
             let excess = self.loads[edge].saturating_sub(capacities[edge]);

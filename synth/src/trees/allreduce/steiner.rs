@@ -34,11 +34,6 @@ pub(super) struct MemberTree {
     pub(super) parents: DenseMap<Member, Option<Member>>,
 }
 
-/// Whether trees are the cheapest ones.
-pub(super) fn is_exact(half: &HalfGraph) -> bool {
-    half.list_joints().count() <= MAX_ALL_SETS
-}
-
 /// A cheap tree; none if the root does not reach all ranks.
 pub(super) fn find_cheap_tree(
     half: &HalfGraph,
