@@ -42,7 +42,7 @@ use crate::graph::{SwitchAbilities, Topology};
 use crate::rational::Rational;
 use group::TreeGroup;
 use half::{HalfGraph, measure_depth};
-use program::{Halves, WeightedPair};
+use program::{Halves, PairSolution, WeightedPair};
 
 /// How many ranks and switches trees may have that are searched for directly; larger machines get composed trees only.
 const MAX_MEMBERS: usize = 1 << 9;
@@ -65,11 +65,13 @@ const FEW_PIECES_TESTS: u64 = 1 << 12;
 /// Into how many pieces the buffer is divided at most where trees are chosen piece by piece.
 const MAX_SINGLE_PIECES: u64 = 1 << 10;
 
-/// Solutions of more pieces are made coarser.
+/// Solutions of more pieces are rounded to fewer.
 const MAX_PIECES: u64 = 1 << 14;
 
-/// The numbers of pieces of coarser solutions.
-const COARSE_PIECES: [u64; 6] = [1 << 5, 1 << 6, 1 << 7, 1 << 8, 1 << 9, 1 << 10];
+/// To how many pieces solutions are rounded, as far as the work allows: it is how many uses of edges are counted.
+const MIN_ROUNDED: usize = 1 << 6;
+const MAX_ROUNDED: usize = 1 << 10;
+const MAX_ROUNDING_WORK: usize = 1 << 22;
 
 /// Trees for an AllReduce.
 ///
@@ -289,6 +291,12 @@ struct DirectSearch<'a> {
     completeness: Completeness,
 }
 
+/// Pairs, and the time that they take per buffer.
+struct TimedPairs {
+    pairs: Vec<WeightedPair>,
+    time: Rational,
+}
+
 /// Trees, and how deep both halves are together.
 struct Candidate {
     trees: AllReduceTrees,
@@ -314,8 +322,12 @@ impl<'a> DirectSearch<'a> {
             program::solve_program(topology, &group, &halves, meter)
         })?;
         let Some(solution) = solution else { return Ok(None) };
-        let pairs = pieces::expand_pairs(&group, &solution.pairs);
-        let completeness = solution.completeness;
+        let PairSolution { mut pairs, completeness } = solution;
+        pieces::reduce_weights(&mut pairs);
+        meter.try_within(FLATTEN_TESTS, |meter| {
+            flatten::flatten_pairs(topology, &group, &halves, &mut pairs, meter)
+        })?;
+        let pairs = pieces::expand_pairs(&group, &pairs);
         Ok(Some(DirectSearch { topology, bound, halves, pairs, completeness }))
     }
 
@@ -337,23 +349,29 @@ impl<'a> DirectSearch<'a> {
         Ok(Some(whole.trees))
     }
 
-    /// The trees of the solution; if it has very many pieces, those of a coarser one.
+    /// The trees of the solution, or those that it becomes with fewer pieces if these take no longer. If the solution
+    /// has very many pieces, they may take longer.
     fn pack_whole(&self, meter: &mut FlowMeter) -> Result<Option<Candidate>, TreeError> {
         let Some(k) = pieces::count_pieces(&self.pairs) else { return Ok(None) };
+        let mut best: Option<TimedPairs> = None;
         if k <= MAX_PIECES {
-            return self.flatten(self.pairs.clone(), meter).map(Some);
+            let time = pieces::measure_time(self.topology, &self.pairs)?;
+            best = Some(TimedPairs { pairs: self.pairs.clone(), time });
         }
-        let mut best: Option<Vec<WeightedPair>> = None;
-        let mut least = None;
-        for k in COARSE_PIECES {
-            let Some(rounded) = pieces::round_pairs(&self.pairs, k) else { continue };
-            let time = pieces::measure_time(self.topology, &rounded)?;
-            if least.is_none_or(|least| time < least) {
-                least = Some(time);
-                best = Some(rounded);
+        let uses: usize = self.pairs.iter().map(|own| own.pair.list_uses().count()).sum();
+        let most = (MAX_ROUNDING_WORK / uses.max(1)).clamp(MIN_ROUNDED, MAX_ROUNDED) as u64;
+        for fewer in (1..=most).take_while(|fewer| *fewer < k) {
+            let Some(pairs) = pieces::round_pairs(&self.pairs, fewer) else { continue };
+            let time = pieces::measure_time(self.topology, &pairs)?;
+            let is_faster = best.as_ref().is_none_or(|best| {
+                let best_count = pieces::count_pieces(&best.pairs).unwrap_or(k);
+                time < best.time || time == best.time && fewer < best_count
+            });
+            if is_faster {
+                best = Some(TimedPairs { pairs, time });
             }
         }
-        best.map(|pairs| self.flatten(pairs, meter)).transpose()
+        best.map(|best| self.flatten(best.pairs, meter)).transpose()
     }
 
     /// Trees of so many pieces; none if they are too many to be looked at one by one.
@@ -374,11 +392,10 @@ impl<'a> DirectSearch<'a> {
         meter: &mut FlowMeter,
     ) -> Result<Candidate, TreeError> {
         let mut pairs = pairs;
-        let rounds = pieces::measure_rounds(self.topology, &pairs)?;
-        let attempt = meter.try_within(FLATTEN_TESTS, |meter| {
-            flatten::flatten_pairs(self.topology, &self.halves, &mut pairs, rounds, meter)
-        });
-        attempt?;
+        let group = TreeGroup::trivial(self.topology);
+        meter.try_within(FLATTEN_TESTS, |meter| {
+            flatten::flatten_pairs(self.topology, &group, &self.halves, &mut pairs, meter)
+        })?;
         let depths = pairs.iter().map(|own| flatten::measure_pair(self.topology, &own.pair));
         let depth = depths.max().unwrap_or(0);
         let trees = pieces::assemble_trees(self.topology, &pairs, meter)?;

@@ -4,42 +4,48 @@
 use super::super::TreeDirection;
 use super::super::budget::FlowMeter;
 use super::super::error::TreeError;
+use super::group::TreeGroup;
 use super::half::measure_depth;
-use super::pieces::{find_rooms, measure_loads};
+use super::pieces::{expand_pairs, find_rooms, measure_loads, measure_rounds};
 use super::program::{Halves, TreePair, WeightedPair};
 use crate::dense::DenseMap;
 use crate::graph::{EdgeIndex, Topology, Vertex};
-use crate::rational::Rational;
+use std::collections::BTreeMap;
 
 /// Up to so many ranks, other roots are tried, too.
 const MAX_MOVED_RANKS: u32 = 1 << 4;
 
-/// Replaces pairs, as far as the budget goes. `rounds` is the time in which all edges carry all pieces.
+/// Replaces pairs, each with all of its images under a group, as far as the budget goes, such that no edge carries more
+/// than one does in the time that they take before.
 pub(super) fn flatten_pairs(
     topology: &Topology,
+    group: &TreeGroup,
     halves: &Halves,
     pairs: &mut [WeightedPair],
-    rounds: Rational,
     meter: &mut FlowMeter,
 ) -> Result<(), TreeError> {
-    let mut loads = measure_loads(topology, pairs)?;
-    let rooms = find_rooms(topology, rounds)?;
-    for own in pairs.iter_mut() {
-        let WeightedPair { pair, weight } = own;
+    let expanded = expand_pairs(group, pairs);
+    let loads = measure_loads(topology, &expanded)?;
+    let rooms = find_rooms(topology, measure_rounds(topology, &expanded)?)?;
+    let mut search = FlatSearch { topology, group, halves, loads, rooms };
+    for WeightedPair { pair, weight } in pairs.iter_mut() {
         let depth = measure_pair(topology, pair);
         // A rank sends directly to all others, and back.
         if depth <= 2 {
             continue;
         }
-        pair.list_uses().for_each(|edge| loads[edge] -= *weight);
-        let search = FlatSearch { topology, halves, loads: &loads, rooms: &rooms, weight: *weight };
-        match search.find_flatter(pair, depth, meter) {
+        for (edge, uses) in search.count_uses(pair) {
+            search.loads[edge] -= *weight * uses;
+        }
+        match search.find_flatter(pair, *weight, meter) {
             Ok(found) => *pair = found.unwrap_or_else(|| pair.clone()),
             // What was found before is kept.
             Err(TreeError::OutOfBudget(_)) => return Ok(()),
             Err(error) => return Err(error),
         }
-        pair.list_uses().for_each(|edge| loads[edge] += *weight);
+        for (edge, uses) in search.count_uses(pair) {
+            search.loads[edge] += *weight * uses;
+        }
     }
     Ok(())
 }
@@ -50,37 +56,48 @@ pub(super) fn measure_pair(topology: &Topology, pair: &TreePair) -> u32 {
         + measure_depth(topology, &pair.copies, TreeDirection::FromRoot)
 }
 
-/// The search for a pair in what others leave over.
+/// The search for a pair in what others leave over. Edges of an orbit carry as much: what the first one carries counts.
 struct FlatSearch<'a> {
     topology: &'a Topology,
+    group: &'a TreeGroup,
     halves: &'a Halves,
-    loads: &'a DenseMap<EdgeIndex, u64>,
-    rooms: &'a DenseMap<EdgeIndex, u64>,
-    weight: u64,
+    loads: DenseMap<EdgeIndex, u64>,
+    rooms: DenseMap<EdgeIndex, u64>,
 }
 
 impl FlatSearch<'_> {
+    /// How often a pair and its images use the first edge of each orbit.
+    fn count_uses(&self, pair: &TreePair) -> BTreeMap<EdgeIndex, u64> {
+        let mut uses = BTreeMap::new();
+        for edge in pair.list_uses() {
+            *uses.entry(self.group.edges.find_first(edge)).or_default() +=
+                self.group.count_uses(edge);
+        }
+        uses
+    }
+
     fn find_flatter(
         &self,
         pair: &TreePair,
-        depth: u32,
+        weight: u64,
         meter: &mut FlowMeter,
     ) -> Result<Option<TreePair>, TreeError> {
         let edges = (0..self.topology.edges().len() as u32).map(EdgeIndex);
         // Edges without room cost so much that they are used only where nothing else leads on.
         let length = |edge: EdgeIndex| {
-            let is_full = self.loads[edge] + self.weight > self.rooms[edge];
-            f64::from(u8::from(is_full))
+            let first = self.group.edges.find_first(edge);
+            let added = weight * self.group.count_uses(edge);
+            f64::from(u8::from(self.loads[first] + added > self.rooms[first]))
         };
         let paths = self.halves.find_paths(&edges.map(length).collect::<Vec<f64>>().into());
         let can_move = self.topology.count_ranks() <= MAX_MOVED_RANKS;
-        let is_tried = |root: &Vertex| can_move || *root == pair.root;
+        let is_tried = |root: &&Vertex| can_move || **root == pair.root;
         let mut best = None;
-        let mut least = depth;
-        for root in self.topology.ranks().filter(is_tried) {
-            let Some(found) = paths.find_pair(root, meter)? else { continue };
+        let mut least = measure_pair(self.topology, pair);
+        for root in self.group.roots.iter().chain([&pair.root]).filter(is_tried) {
+            let Some(found) = paths.find_pair(*root, meter)? else { continue };
             let depth = measure_pair(self.topology, &found.pair);
-            if depth < least && self.has_room(&found.pair) {
+            if depth < least && self.has_room(&found.pair, weight) {
                 least = depth;
                 best = Some(found.pair);
             }
@@ -88,9 +105,9 @@ impl FlatSearch<'_> {
         Ok(best)
     }
 
-    fn has_room(&self, pair: &TreePair) -> bool {
-        let mut uses: DenseMap<EdgeIndex, u64> = DenseMap::filled(self.loads.len(), 0);
-        pair.list_uses().for_each(|edge| uses[edge] += self.weight);
-        pair.list_uses().all(|edge| self.loads[edge] + uses[edge] <= self.rooms[edge])
+    fn has_room(&self, pair: &TreePair, weight: u64) -> bool {
+        let uses = self.count_uses(pair).into_iter();
+        let mut loads = uses.map(|(edge, uses)| (edge, self.loads[edge] + weight * uses));
+        loads.all(|(edge, load)| load <= self.rooms[edge])
     }
 }

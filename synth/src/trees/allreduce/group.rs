@@ -38,6 +38,17 @@ impl TreeGroup {
         TreeGroup::new(topology, elements.into_iter().filter_map(verify).collect())
     }
 
+    /// The group of the identity.
+    pub(super) fn trivial(topology: &Topology) -> TreeGroup {
+        let all = (0..topology.count_vertices() as u32).map(Vertex).collect();
+        TreeGroup::new(topology, Automorphism::new(topology, all).into_iter().collect())
+    }
+
+    /// How often all images of an edge together use each edge of its orbit.
+    pub(super) fn count_uses(&self, edge: EdgeIndex) -> u64 {
+        self.elements.len() as u64 / self.edges.count_members(edge).max(1)
+    }
+
     fn new(topology: &Topology, elements: Vec<Automorphism>) -> TreeGroup {
         let mut ranks = OrbitMerger::new(topology.ranks().len());
         let mut edges = OrbitMerger::new(topology.edges().len());

@@ -14,15 +14,21 @@ use crate::rational::{ArithmeticError, Rational};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+/// Divides the weights by what divides all of them.
+pub(super) fn reduce_weights(pairs: &mut [WeightedPair]) {
+    let common = pairs.iter().fold(0, |common, own| divide_commonly(own.weight, common)).max(1);
+    pairs.iter_mut().for_each(|own| own.weight /= common);
+}
+
 /// All images of pairs under a group.
 pub(super) fn expand_pairs(group: &TreeGroup, pairs: &[WeightedPair]) -> Vec<WeightedPair> {
-    let common = pairs.iter().fold(0, |common, own| divide_commonly(own.weight, common)).max(1);
     let mut expanded = Vec::with_capacity(pairs.len() * group.elements.len());
     for element in &group.elements {
-        for WeightedPair { pair, weight } in pairs {
-            let pair = map_pair(element, pair);
-            expanded.push(WeightedPair { pair, weight: weight / common });
-        }
+        let map = |own: &WeightedPair| WeightedPair {
+            pair: map_pair(element, &own.pair),
+            weight: own.weight,
+        };
+        expanded.extend(pairs.iter().map(map));
     }
     expanded
 }
