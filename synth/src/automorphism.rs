@@ -16,6 +16,7 @@ mod labels;
 mod orbits;
 mod search;
 
+pub(crate) use families::list_rotations;
 pub(crate) use orbits::OrbitMerger;
 pub use orbits::{OrbitNumber, Orbits};
 pub use search::{FoundGroup, search_automorphisms};

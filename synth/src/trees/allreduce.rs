@@ -39,7 +39,7 @@ use crate::automorphism::find_symmetry;
 use crate::bound::allreduce::AllReduceBound;
 use crate::bound::{BoundError, Completeness};
 use crate::graph::{SwitchAbilities, Topology};
-use crate::rational::Rational;
+use crate::rational::{ArithmeticError, Rational};
 use group::TreeGroup;
 use half::{HalfGraph, measure_depth};
 use program::{Halves, PairSolution, WeightedPair};
@@ -48,10 +48,10 @@ use program::{Halves, PairSolution, WeightedPair};
 const MAX_MEMBERS: usize = 1 << 9;
 
 /// How many flow tests the division of the bound's solution may take: less than a second.
-const DIVIDE_TESTS: u64 = 1 << 16;
+const DIVIDE_TESTS: u64 = 1 << 15;
 
 /// How many flow tests the program of pairs may take: one or two seconds.
-const PROGRAM_TESTS: u64 = 1 << 15;
+const PROGRAM_TESTS: u64 = 1 << 14;
 
 /// How many flow tests it may take to make trees flatter.
 const FLATTEN_TESTS: u64 = 1 << 11;
@@ -59,8 +59,14 @@ const FLATTEN_TESTS: u64 = 1 << 11;
 /// Up to so many pieces are tried where the program's solution has more.
 const MAX_FEW_PIECES: u64 = 12;
 
-/// How many flow tests the search for each number of pieces may take.
-const FEW_PIECES_TESTS: u64 = 1 << 12;
+/// The largest number of pieces that is tried.
+const MAX_TRIED: u64 = 1 << 8;
+
+/// How many arcs of trees are compared at most to route all pieces once; for larger machines few pieces are not tried.
+const MAX_SEARCH_WORK: u64 = 1 << 20;
+
+/// How many flow tests all searches for given numbers of pieces may take.
+const FEW_PIECES_TESTS: u64 = 1 << 13;
 
 /// Into how many pieces the buffer is divided at most where trees are chosen piece by piece.
 const MAX_SINGLE_PIECES: u64 = 1 << 10;
@@ -331,22 +337,42 @@ impl<'a> DirectSearch<'a> {
         Ok(Some(DirectSearch { topology, bound, halves, pairs, completeness }))
     }
 
-    /// The fastest trees that are found: those of the solution, or others of fewer pieces that are not deeper.
+    /// The fastest trees that are found: those of the solution, or others that are faster, or have fewer pieces and are
+    /// not deeper.
     fn pack_best(&self, meter: &mut FlowMeter) -> Result<Option<AllReduceTrees>, TreeError> {
-        let Some(whole) = self.pack_whole(meter)? else { return Ok(None) };
-        for k in (1..=MAX_FEW_PIECES).take_while(|k| *k < whole.trees.k) {
-            if !pieces::can_carry(self.topology, whole.trees.rho, k, meter)? {
+        let Some(mut best) = self.pack_whole(meter)? else { return Ok(None) };
+        let spent = meter.count_tests();
+        for k in self.list_counts()? {
+            let is_fast = best.trees.rho <= self.bound.value;
+            let members = self.halves.count_members() as u64;
+            let work = k * u64::from(self.topology.count_ranks()) * members * members;
+            if is_fast && k >= best.trees.k || work > MAX_SEARCH_WORK {
+                break;
+            }
+            if !pieces::can_carry(self.topology, best.trees.rho, k, meter)? {
                 continue;
             }
-            let attempt = meter.try_within(FEW_PIECES_TESTS, |meter| self.pack_count(k, meter))?;
-            if let Some(fewer) = attempt.flatten()
-                && fewer.trees.rho <= whole.trees.rho
-                && fewer.depth <= whole.depth
-            {
-                return Ok(Some(fewer.trees));
+            let left = FEW_PIECES_TESTS.saturating_sub(meter.count_tests() - spent);
+            let attempt = meter.try_within(left, |meter| self.pack_count(k, meter))?;
+            let Some(found) = attempt.flatten() else { continue };
+            let order = found.trees.rho.cmp(&best.trees.rho);
+            let is_smaller = found.trees.k < best.trees.k && found.depth <= best.depth;
+            if order.is_lt() || order.is_eq() && is_smaller {
+                best = found;
             }
         }
-        Ok(Some(whole.trees))
+        Ok(Some(best.trees))
+    }
+
+    /// The numbers of pieces that are tried, in order: few, and those that take a whole number of rounds within the
+    /// bound.
+    fn list_counts(&self) -> Result<Vec<u64>, ArithmeticError> {
+        let mut counts: Vec<u64> = (1..=MAX_FEW_PIECES).collect();
+        let rounds = self.bound.value.checked_mul(self.topology.quantum())?;
+        let whole = u64::try_from(rounds.denominator()).unwrap_or(u64::MAX);
+        let multiples = [1, 2].map(|factor| whole.saturating_mul(factor));
+        counts.extend(multiples.into_iter().filter(|k| (MAX_FEW_PIECES..=MAX_TRIED).contains(k)));
+        Ok(counts)
     }
 
     /// The trees of the solution, or those that it becomes with fewer pieces if these take no longer. If the solution

@@ -16,10 +16,10 @@ use crate::rational::{ArithmeticError, Rational};
 use crate::schedule::match_reversed_edges;
 
 /// Into how many pieces the buffer is divided at most.
-const MAX_DENOMINATOR: u32 = 1 << 12;
+const MAX_DENOMINATOR: u32 = 1 << 14;
 
 /// How far from an integer what is carried may be. Whether what it is rounded to suffices is tested.
-const TOLERANCE: f64 = 1e-3;
+const TOLERANCE: f64 = 5e-3;
 
 /// How many numbers of pieces are tried.
 const MAX_TRIALS: usize = 3;

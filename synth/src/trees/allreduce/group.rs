@@ -1,7 +1,7 @@
 //! A group of symmetries of which none but the identity leaves a rank in its place: then a tree has as many images as
 //! the group has elements, and these load all edges of an orbit evenly.
 
-use crate::automorphism::{Automorphism, OrbitMerger, Orbits, Symmetry};
+use crate::automorphism::{Automorphism, OrbitMerger, Orbits, Symmetry, list_rotations};
 use crate::dense::{DenseKey, DenseMap};
 use crate::graph::{EdgeIndex, Topology, Vertex};
 use std::collections::VecDeque;
@@ -19,19 +19,31 @@ pub(super) struct TreeGroup {
     pub(super) edges: Orbits<EdgeIndex>,
 }
 
+/// How many permutations are looked at: rotations, and products of the generators of a symmetry.
+const MAX_POOL: usize = 1 << 7;
+
+/// From how many of them groups are grown.
+const MAX_SEEDS: usize = 1 << 4;
+
 impl TreeGroup {
-    /// A large group whose generators are some of those of a symmetry.
+    /// A large semiregular group: one that maps each rank to each other one, if such a group is found.
     pub(super) fn find(topology: &Topology, symmetry: &Symmetry) -> TreeGroup {
         let identity: Images =
             (0..topology.count_vertices() as u32).map(Vertex).collect::<Vec<Vertex>>().into();
-        let mut generators: Vec<Images> = Vec::new();
+        let pool = list_pool(topology, symmetry, &identity);
         let mut elements = vec![identity.clone()];
-        for generator in &symmetry.generators {
-            let images = identity.as_slice().iter().map(|vertex| generator.map_vertex(*vertex));
-            generators.push(images.collect::<Vec<Vertex>>().into());
-            match close_group(topology, &identity, &generators) {
-                Some(larger) => elements = larger,
-                None => drop(generators.pop()),
+        for seed in 0..pool.len().min(MAX_SEEDS) {
+            let mut generators: Vec<Images> = Vec::new();
+            for images in pool.iter().skip(seed) {
+                generators.push(images.clone());
+                match close_group(topology, &identity, &generators) {
+                    Some(larger) if larger.len() > elements.len() => elements = larger,
+                    Some(_) => {}
+                    None => drop(generators.pop()),
+                }
+            }
+            if elements.len() == topology.ranks().len() {
+                break;
             }
         }
         let verify = |images: Images| Automorphism::new(topology, images.into_values());
@@ -67,6 +79,28 @@ impl TreeGroup {
     }
 }
 
+/// Permutations that may generate a group.
+fn list_pool(topology: &Topology, symmetry: &Symmetry, identity: &Images) -> Vec<Images> {
+    let map = |one: &Automorphism| {
+        let images = identity.as_slice().iter().map(|vertex| one.map_vertex(*vertex));
+        images.collect::<Vec<Vertex>>().into()
+    };
+    let mut pool: Vec<Images> = list_rotations(topology).iter().map(map).collect();
+    let generators: Vec<Images> = symmetry.generators.iter().map(map).collect();
+    pool.extend_from_slice(&generators);
+    for one in &generators {
+        pool.extend(generators.iter().map(|other| follow(one, other)));
+    }
+    pool.truncate(MAX_POOL);
+    pool
+}
+
+/// One permutation, and then another one.
+fn follow(one: &Images, next: &Images) -> Images {
+    let images = one.as_slice().iter().map(|vertex| next[*vertex]);
+    images.collect::<Vec<Vertex>>().into()
+}
+
 /// The group that permutations generate, if it is semiregular: then the image of the first rank tells its elements
 /// apart.
 fn close_group(
@@ -81,8 +115,7 @@ fn close_group(
     let mut open = VecDeque::from([identity.clone()]);
     while let Some(element) = open.pop_front() {
         for generator in generators {
-            let next = element.as_slice().iter().map(|vertex| generator[*vertex]);
-            let next: Images = next.collect::<Vec<Vertex>>().into();
+            let next = follow(&element, generator);
             match by_image[next[Vertex(0)]].and_then(|place| elements.get(place)) {
                 Some(known) if *known == next => continue,
                 Some(_) => return None,

@@ -31,6 +31,9 @@ use std::collections::BTreeMap;
 /// What the length 1 becomes as an integer.
 const UNIT_LENGTH: f64 = 4_294_967_296.0; // 2^32
 
+/// How many numbers the pivots may change in all: less than a second.
+const MAX_PIVOT_WORK: usize = 1 << 29;
+
 /// How much shorter than 1 a pair must be to be added.
 const TOLERANCE: f64 = 1e-7;
 
@@ -76,6 +79,11 @@ pub(super) struct PairPaths<'a> {
 }
 
 impl Halves {
+    /// How many vertices trees of a half have at most.
+    pub(super) fn count_members(&self) -> usize {
+        self.sums.count_members().max(self.copies.count_members())
+    }
+
     /// The shortest paths under lengths from 0 to 1.
     pub(super) fn find_paths(&self, lengths: &DenseMap<EdgeIndex, f64>) -> PairPaths<'_> {
         // One more for each edge, so that paths of few edges are preferred.
@@ -135,7 +143,8 @@ pub(super) fn solve_program(
     let inner = DenseMap::filled(firsts.len(), 1.0);
     let mut program = CutProgram::new(costs, inner);
     let mut search = PairSearch { topology, group, halves, meter, failure: None };
-    let completeness = program.optimize(&mut search, &ProgramBudget::default());
+    let budget = ProgramBudget { pivot_work: MAX_PIVOT_WORK, ..ProgramBudget::default() };
+    let completeness = program.optimize(&mut search, &budget);
     let completeness = match search.failure {
         None => completeness,
         Some(TreeError::OutOfBudget(_)) => Completeness::Stopped(crate::bound::BoundBudget::Rounds),
