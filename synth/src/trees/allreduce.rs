@@ -37,7 +37,9 @@ use super::error::TreeError;
 use super::{TreeDirection, WeightedTree};
 use crate::automorphism::find_symmetry;
 use crate::bound::allreduce::AllReduceBound;
+use crate::bound::steps::bound_steps;
 use crate::bound::{BoundError, Completeness};
+use crate::collective::CollectiveKind;
 use crate::graph::{SwitchAbilities, Topology};
 use crate::rational::{ArithmeticError, Rational};
 use group::TreeGroup;
@@ -118,7 +120,7 @@ pub enum PackingEnd {
     AboveBound,
     /// A budget ended the search above the bound.
     OutOfBudget,
-    /// The machine is too large for the direct search, so that there was none.
+    /// The machine, or a number, is too large for the direct search, so that there was none.
     TooLarge,
 }
 
@@ -160,7 +162,7 @@ pub fn pack_allreduce_trees(
     bound: &AllReduceBound,
     request: PackRequest,
 ) -> Result<AllReducePacking, TreeError> {
-    check_rank_count(topology)?;
+    bound_steps(topology, CollectiveKind::AllReduce)?;
     let meter = &mut FlowMeter::new(request);
     let composed = compose::compose_trees(topology, meter);
     if let Ok(trees) = &composed
@@ -169,7 +171,12 @@ pub fn pack_allreduce_trees(
         let method = AllReduceMethod::Composed;
         return finish(topology, bound, Found { trees: trees.clone(), method, end: None }, meter);
     }
-    let direct = pack_directly(topology, bound, meter)?;
+    let direct = match pack_directly(topology, bound, meter) {
+        Ok(direct) => direct,
+        Err(TreeError::OutOfBudget(_)) => DirectTrees::none(PackingEnd::OutOfBudget),
+        Err(TreeError::Arithmetic(_)) => DirectTrees::none(PackingEnd::TooLarge),
+        Err(error) => return Err(error),
+    };
     let end = direct.end;
     let is_faster = |trees: &AllReduceTrees| {
         composed.as_ref().map_or(true, |composed| trees.rho < composed.rho)
@@ -185,25 +192,25 @@ pub fn pack_allreduce_trees(
 /// bound, and not always the least that there is. They are [`AllReduceMethod::Direct`].
 ///
 /// # Errors
-/// [`TreeError::NoTrees`] for no pieces, [`TreeError::OutOfBudget`] if the machine or the number of pieces is too large,
-/// and each other [`TreeError`].
+/// [`TreeError::NoTrees`] for no pieces, [`TreeError::OutOfBudget`] for more than 1,024 of them, [`BoundError::TooLarge`]
+/// if the machine is too large, and each other [`TreeError`].
 pub fn pack_allreduce_with_count(
     topology: &Topology,
     bound: &AllReduceBound,
     k: u64,
     request: PackRequest,
 ) -> Result<AllReducePacking, TreeError> {
-    check_rank_count(topology)?;
+    bound_steps(topology, CollectiveKind::AllReduce)?;
     if k == 0 {
         return Err(TreeError::NoTrees);
     }
+    if k > MAX_SINGLE_PIECES {
+        return Err(TreeError::OutOfBudget(PackLimit::TreeEdges));
+    }
     let meter = &mut FlowMeter::new(request);
-    let search = DirectSearch::new(topology, bound, meter)?;
-    let found = match search {
-        Some(search) => search.pack_count(k, meter)?,
-        None => None,
-    };
-    let Candidate { trees, .. } = found.ok_or(TreeError::OutOfBudget(PackLimit::TreeEdges))?;
+    let search = DirectSearch::new(topology, bound, meter)?.ok_or(BoundError::TooLarge)?;
+    let found = search.pack_count(k, meter)?;
+    let Candidate { trees, .. } = found.ok_or(TreeError::OutOfBudget(PackLimit::FlowTests))?;
     let found = Found { trees, method: AllReduceMethod::Direct, end: None };
     finish(topology, bound, found, meter)
 }
@@ -217,17 +224,10 @@ pub fn compose_allreduce_trees(
     topology: &Topology,
     request: PackRequest,
 ) -> Result<AllReduceTrees, TreeError> {
-    check_rank_count(topology)?;
+    bound_steps(topology, CollectiveKind::AllReduce)?;
     let trees = compose::compose_trees(topology, &mut FlowMeter::new(request))?;
     check_allreduce_trees(topology, &trees)?;
     Ok(trees)
-}
-
-fn check_rank_count(topology: &Topology) -> Result<(), TreeError> {
-    if topology.count_ranks() == 1 {
-        return Err(BoundError::SingleRank.into());
-    }
-    Ok(())
 }
 
 /// Trees before they are checked.
@@ -258,6 +258,12 @@ fn finish(
 struct DirectTrees {
     trees: Option<AllReduceTrees>,
     end: Option<PackingEnd>,
+}
+
+impl DirectTrees {
+    fn none(end: PackingEnd) -> DirectTrees {
+        DirectTrees { trees: None, end: Some(end) }
+    }
 }
 
 fn pack_directly(
@@ -327,7 +333,7 @@ impl<'a> DirectSearch<'a> {
         let solution = meter.try_within(PROGRAM_TESTS, |meter| {
             program::solve_program(topology, &group, &halves, meter)
         })?;
-        let Some(solution) = solution else { return Ok(None) };
+        let solution = solution.ok_or(TreeError::OutOfBudget(PackLimit::FlowTests))?;
         let PairSolution { mut pairs, completeness } = solution;
         pieces::reduce_weights(&mut pairs);
         meter.try_within(FLATTEN_TESTS, |meter| {
@@ -349,11 +355,13 @@ impl<'a> DirectSearch<'a> {
             if is_fast && k >= best.trees.k || work > MAX_SEARCH_WORK {
                 break;
             }
-            if !pieces::can_carry(self.topology, best.trees.rho, k, meter)? {
-                continue;
-            }
             let left = FEW_PIECES_TESTS.saturating_sub(meter.count_tests() - spent);
-            let attempt = meter.try_within(left, |meter| self.pack_count(k, meter))?;
+            let attempt = meter.try_within(left, |meter| {
+                if !pieces::can_carry(self.topology, best.trees.rho, k, meter)? {
+                    return Ok(None);
+                }
+                self.pack_count(k, meter)
+            })?;
             let Some(found) = attempt.flatten() else { continue };
             let order = found.trees.rho.cmp(&best.trees.rho);
             let is_smaller = found.trees.k < best.trees.k && found.depth <= best.depth;
@@ -400,11 +408,8 @@ impl<'a> DirectSearch<'a> {
         best.map(|best| self.flatten(best.pairs, meter)).transpose()
     }
 
-    /// Trees of so many pieces; none if they are too many to be looked at one by one.
+    /// Trees of so many pieces, which are looked at one by one; none if the solution is empty.
     fn pack_count(&self, k: u64, meter: &mut FlowMeter) -> Result<Option<Candidate>, TreeError> {
-        if k > MAX_SINGLE_PIECES {
-            return Ok(None);
-        }
         let Some(start) = pieces::round_pairs(&self.pairs, k) else { return Ok(None) };
         let least = self.bound.value;
         let found = reroute::improve_pieces(self.topology, &self.halves, &start, least, meter)?;
