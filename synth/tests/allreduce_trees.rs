@@ -350,7 +350,8 @@ fn few_pieces_take_the_least_time_of_all_trees() {
             let packing =
                 pack_allreduce_with_count(&topology, &bound, k, PackRequest::default()).unwrap();
             check_packing(&topology, &packing.trees);
-            assert!(packing.trees.rho >= least && least >= bound.value);
+            assert!(packing.trees.rho >= least && least >= packing.bound);
+            assert!(packing.bound >= bound.value);
             exact += u32::from(packing.trees.rho == least);
             count += 1;
         }
@@ -365,6 +366,8 @@ fn counted_pieces_are_as_many_as_asked_for() {
         (build_hub(8, ABLE).unwrap(), ["1", "1", "1", "1"]),
         // A piece uses six of the eight edges.
         (build_ring(4).unwrap(), ["1", "1", "1", "3/4"]),
+        // A network card carries one piece, or none.
+        (able_boxes(2, 9, 1), ["1", "1/2", "1/3", "1/4"]),
     ];
     for (topology, times) in rows {
         let bound = bound_allreduce(&topology).unwrap();
@@ -372,8 +375,9 @@ fn counted_pieces_are_as_many_as_asked_for() {
             let request = PackRequest::default();
             let packing = pack_allreduce_with_count(&topology, &bound, k, request).unwrap();
             check_packing(&topology, &packing.trees);
-            assert_eq!(packing.method, AllReduceMethod::Direct);
-            assert!(packing.trees.rho.to_string() == time, "{k}: {}", packing.trees.rho);
+            assert_eq!(packing.trees.rho.to_string(), time, "{k}");
+            assert_eq!(packing.end, PackingEnd::BoundReached, "{k}");
+            assert_eq!(packing.bound, packing.trees.rho);
         }
     }
 }

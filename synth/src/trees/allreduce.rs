@@ -58,6 +58,9 @@ const PROGRAM_TESTS: u64 = 1 << 14;
 /// How many flow tests it may take to make trees flatter.
 const FLATTEN_TESTS: u64 = 1 << 11;
 
+/// How many flow tests the search for a given number of pieces may take: some seconds.
+const COUNT_TESTS: u64 = 1 << 15;
+
 /// Up to so many pieces are tried where the program's solution has more.
 const MAX_FEW_PIECES: u64 = 12;
 
@@ -188,8 +191,8 @@ pub fn pack_allreduce_trees(
     finish(topology, bound, found, meter)
 }
 
-/// Trees for an AllReduce of a buffer of `k` pieces, in the least time that is found: never less than that of the
-/// bound, and not always the least that there is. They are [`AllReduceMethod::Direct`].
+/// Trees for an AllReduce of a buffer of `k` equal pieces, in the least time that is found. The packing's bound is one of
+/// so many pieces, of which each edge carries a whole number.
 ///
 /// # Errors
 /// [`TreeError::NoTrees`] for no pieces, [`TreeError::OutOfBudget`] for more than 1,024 of them, [`BoundError::TooLarge`]
@@ -208,11 +211,37 @@ pub fn pack_allreduce_with_count(
         return Err(TreeError::OutOfBudget(PackLimit::TreeEdges));
     }
     let meter = &mut FlowMeter::new(request);
-    let search = DirectSearch::new(topology, bound, meter)?.ok_or(BoundError::TooLarge)?;
-    let found = search.pack_count(k, meter)?;
-    let Candidate { trees, .. } = found.ok_or(TreeError::OutOfBudget(PackLimit::FlowTests))?;
-    let found = Found { trees, method: AllReduceMethod::Direct, end: None };
-    finish(topology, bound, found, meter)
+    let least = pieces::find_least_time(topology, bound.value, k, meter)?;
+    let bound = AllReduceBound { value: least, ..bound.clone() };
+    let ranks = u64::from(topology.count_ranks());
+    let composed = if k.is_multiple_of(ranks) {
+        compose::compose_counted(topology, k / ranks, meter).ok()
+    } else {
+        None
+    };
+    let is_fast = composed.as_ref().is_some_and(|trees| trees.rho <= least);
+    let direct = if is_fast {
+        Ok(None)
+    } else {
+        let search = |meter: &mut FlowMeter| match DirectSearch::new(topology, &bound, meter)? {
+            Some(search) => search.pack_count(k, meter),
+            None => Err(BoundError::TooLarge.into()),
+        };
+        meter.try_within(COUNT_TESTS, search).map(Option::flatten)
+    };
+    let composed = composed.map(|trees| Found {
+        trees,
+        method: AllReduceMethod::Composed,
+        end: direct.is_err().then_some(PackingEnd::TooLarge),
+    });
+    let direct = match direct {
+        Ok(direct) => direct.map(Found::from),
+        Err(error) if composed.is_none() => return Err(error),
+        Err(_) => None,
+    };
+    let best = direct.into_iter().chain(composed).min_by_key(|found| found.trees.rho);
+    let found = best.ok_or(TreeError::OutOfBudget(PackLimit::FlowTests))?;
+    finish(topology, &bound, found, meter)
 }
 
 /// Trees of a ReduceScatter and then of an AllGather, each in the least time. They are the fastest ones if they are as
@@ -236,6 +265,14 @@ struct Found {
     method: AllReduceMethod,
     /// How the search ended if it did not reach the bound.
     end: Option<PackingEnd>,
+}
+
+impl From<Candidate> for Found {
+    fn from(candidate: Candidate) -> Found {
+        let Candidate { trees, is_stopped, .. } = candidate;
+        let end = is_stopped.then_some(PackingEnd::OutOfBudget);
+        Found { trees, method: AllReduceMethod::Direct, end }
+    }
 }
 
 fn finish(
@@ -285,11 +322,11 @@ fn pack_directly(
     let Some(search) = DirectSearch::new(topology, bound, meter)? else {
         return Ok(DirectTrees { trees: divided, end: Some(PackingEnd::TooLarge) });
     };
-    let end = match search.completeness {
-        Completeness::Optimal | Completeness::Imprecise => None,
-        Completeness::Stopped(_) => Some(PackingEnd::OutOfBudget),
+    let Some(best) = search.pack_best(meter)? else {
+        return Ok(DirectTrees { trees: divided, end: Some(PackingEnd::OutOfBudget) });
     };
-    let both = divided.into_iter().chain(search.pack_best(meter)?);
+    let end = best.is_stopped.then_some(PackingEnd::OutOfBudget);
+    let both = divided.into_iter().chain([best.trees]);
     Ok(DirectTrees { trees: both.min_by_key(|trees| trees.rho), end })
 }
 
@@ -313,6 +350,8 @@ struct TimedPairs {
 struct Candidate {
     trees: AllReduceTrees,
     depth: u32,
+    /// Whether a budget ended a search that might have found faster ones.
+    is_stopped: bool,
 }
 
 impl<'a> DirectSearch<'a> {
@@ -345,7 +384,7 @@ impl<'a> DirectSearch<'a> {
 
     /// The fastest trees that are found: those of the solution, or others that are faster, or have fewer pieces and are
     /// not deeper.
-    fn pack_best(&self, meter: &mut FlowMeter) -> Result<Option<AllReduceTrees>, TreeError> {
+    fn pack_best(&self, meter: &mut FlowMeter) -> Result<Option<Candidate>, TreeError> {
         let Some(mut best) = self.pack_whole(meter)? else { return Ok(None) };
         let spent = meter.count_tests();
         for k in self.list_counts()? {
@@ -362,14 +401,17 @@ impl<'a> DirectSearch<'a> {
                 }
                 self.pack_count(k, meter)
             })?;
+            best.is_stopped |= attempt.is_none();
             let Some(found) = attempt.flatten() else { continue };
+            let is_stopped = best.is_stopped || found.is_stopped;
             let order = found.trees.rho.cmp(&best.trees.rho);
             let is_smaller = found.trees.k < best.trees.k && found.depth <= best.depth;
             if order.is_lt() || order.is_eq() && is_smaller {
                 best = found;
             }
+            best.is_stopped = is_stopped;
         }
-        Ok(Some(best.trees))
+        Ok(Some(best))
     }
 
     /// The numbers of pieces that are tried, in order: few, and those that take a whole number of rounds within the
@@ -413,7 +455,8 @@ impl<'a> DirectSearch<'a> {
         let Some(start) = pieces::round_pairs(&self.pairs, k) else { return Ok(None) };
         let least = self.bound.value;
         let found = reroute::improve_pieces(self.topology, &self.halves, &start, least, meter)?;
-        self.flatten(found, meter).map(Some)
+        let flat = self.flatten(found.pairs, meter)?;
+        Ok(Some(Candidate { is_stopped: flat.is_stopped || found.is_stopped, ..flat }))
     }
 
     /// The trees of pairs, made flatter.
@@ -430,6 +473,10 @@ impl<'a> DirectSearch<'a> {
         let depths = pairs.iter().map(|own| flatten::measure_pair(self.topology, &own.pair));
         let depth = depths.max().unwrap_or(0);
         let trees = pieces::assemble_trees(self.topology, &pairs, meter)?;
-        Ok(Candidate { trees, depth })
+        let is_stopped = match self.completeness {
+            Completeness::Optimal | Completeness::Imprecise => false,
+            Completeness::Stopped(_) => true,
+        };
+        Ok(Candidate { trees, depth, is_stopped })
     }
 }

@@ -1,6 +1,7 @@
 //! The trees of a ReduceScatter, and then of an AllGather of the sums.
 
 use super::super::budget::FlowMeter;
+use super::super::count::{CountedTrees, find_least_time};
 use super::super::demand::TreeDemand;
 use super::super::error::TreeError;
 use super::super::{TreeRoots, TreeSet, WeightedTree, pack_trees};
@@ -16,10 +17,38 @@ pub(super) fn compose_trees(
     topology: &Topology,
     meter: &mut FlowMeter,
 ) -> Result<AllReduceTrees, TreeError> {
-    let copies = pack_gather(topology, meter)?;
+    let copies = pack_gather(topology, PieceCount::Least, meter)?;
     let reversed = topology.reverse();
     // What is possible one way is so the other way round, too.
-    let sums = pack_gather(&reversed, meter)?.reverse(&reversed, topology);
+    let sums = pack_gather(&reversed, PieceCount::Least, meter)?.reverse(&reversed, topology);
+    join_halves(topology, &sums, &copies)
+}
+
+/// The same, for so many pieces of each rank's part of the buffer, in the least time of each half.
+pub(super) fn compose_counted(
+    topology: &Topology,
+    k: u64,
+    meter: &mut FlowMeter,
+) -> Result<AllReduceTrees, TreeError> {
+    let copies = pack_gather(topology, PieceCount::Given(k), meter)?;
+    let reversed = topology.reverse();
+    let sums = pack_gather(&reversed, PieceCount::Given(k), meter)?.reverse(&reversed, topology);
+    join_halves(topology, &sums, &copies)
+}
+
+/// Into how many pieces each rank's part is divided.
+#[derive(Clone, Copy)]
+enum PieceCount {
+    /// So few that the time is the least one.
+    Least,
+    Given(u64),
+}
+
+fn join_halves(
+    topology: &Topology,
+    sums: &TreeSet,
+    copies: &TreeSet,
+) -> Result<AllReduceTrees, TreeError> {
     let divisor = divide_commonly(sums.k, copies.k);
     let shards = u64::from(topology.count_ranks());
     let multiply = |one: u64, other: u64| one.checked_mul(other).ok_or(ArithmeticError::Overflow);
@@ -28,16 +57,26 @@ pub(super) fn compose_trees(
     Ok(AllReduceTrees {
         k,
         rho: both.checked_div(Rational::from_integer(shards))?,
-        sums: multiply_weights(&sums, copies.k / divisor)?,
-        copies: multiply_weights(&copies, sums.k / divisor)?,
+        sums: multiply_weights(sums, copies.k / divisor)?,
+        copies: multiply_weights(copies, sums.k / divisor)?,
     })
 }
 
-fn pack_gather(topology: &Topology, meter: &mut FlowMeter) -> Result<TreeSet, TreeError> {
+fn pack_gather(
+    topology: &Topology,
+    count: PieceCount,
+    meter: &mut FlowMeter,
+) -> Result<TreeSet, TreeError> {
     let symmetry = find_symmetry(topology);
     let cut = bound_allgather_under(topology, &symmetry)?;
     let roots = TreeRoots::EveryRank;
-    let demand = TreeDemand::from_bound(topology, roots, &cut)?;
+    let demand = match count {
+        PieceCount::Least => TreeDemand::from_bound(topology, roots, &cut)?,
+        PieceCount::Given(k) => {
+            let counted = CountedTrees { roots, k, rho: cut.value };
+            find_least_time(topology, &symmetry, counted, meter)?
+        }
+    };
     Ok(pack_trees(topology, &symmetry, roots, &demand, meter)?.trees)
 }
 

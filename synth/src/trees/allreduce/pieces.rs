@@ -1,6 +1,7 @@
 //! From pairs of trees to trees with weights.
 
 use super::super::budget::FlowMeter;
+use super::super::count::search_rounds;
 use super::super::error::TreeError;
 use super::super::{TreeEdge, WeightedTree};
 use super::AllReduceTrees;
@@ -132,8 +133,24 @@ pub(super) fn find_rooms(
     Ok(rooms)
 }
 
-/// Whether each cut between ranks carries so many pieces within a time per buffer: each piece is copied into a part
-/// without its root, and its sum leaves a part with something to add. Not all that passes this can be packed.
+/// A time per buffer of so many pieces that no trees fall below. It is at least `bound`.
+pub(super) fn find_least_time(
+    topology: &Topology,
+    bound: Rational,
+    k: u64,
+    meter: &mut FlowMeter,
+) -> Result<Rational, TreeError> {
+    let scale = topology.quantum().checked_mul(Rational::from_integer(k))?;
+    let least = bound.checked_mul(scale)?;
+    let rounds = search_rounds(topology, least, &mut |rounds| {
+        can_carry(topology, rounds.checked_div(scale)?, k, meter)
+    })?;
+    Ok(rounds.checked_div(scale)?)
+}
+
+/// Whether each cut between ranks carries so many pieces within a time per buffer, a whole number on each edge: a piece
+/// is copied into a part without its root, and its sum leaves a part with something to add. Not all that passes this
+/// can be packed.
 pub(super) fn can_carry(
     topology: &Topology,
     rho: Rational,

@@ -22,6 +22,14 @@ const FULL_PRICE: f64 = 1.0 / 65536.0;
 /// By how much the price grows with each piece too much.
 const EXCESS_FACTOR: f64 = 16.0;
 
+/// What rerouting found.
+pub(super) struct ReroutedPairs {
+    /// Each of weight 1.
+    pub(super) pairs: Vec<WeightedPair>,
+    /// Whether a budget ended it.
+    pub(super) is_stopped: bool,
+}
+
 /// Pieces in the least time that is found, which begins with given pairs; not less than `least` per buffer.
 pub(super) fn improve_pieces(
     topology: &Topology,
@@ -29,7 +37,7 @@ pub(super) fn improve_pieces(
     start: &[WeightedPair],
     least: Rational,
     meter: &mut FlowMeter,
-) -> Result<Vec<WeightedPair>, TreeError> {
+) -> Result<ReroutedPairs, TreeError> {
     let single = |own: &WeightedPair| {
         std::iter::repeat_n(WeightedPair { weight: 1, ..own.clone() }, own.weight as usize)
     };
@@ -49,7 +57,9 @@ pub(super) fn improve_pieces(
             match router.sweep(target, meter) {
                 Ok(()) => {}
                 // What was found before is kept.
-                Err(TreeError::OutOfBudget(_)) => return Ok(best),
+                Err(TreeError::OutOfBudget(_)) => {
+                    return Ok(ReroutedPairs { pairs: best, is_stopped: true });
+                }
                 Err(error) => return Err(error),
             }
             let rounds = measure_rounds(topology, &router.pieces)?;
@@ -58,12 +68,12 @@ pub(super) fn improve_pieces(
                 best.clone_from(&router.pieces);
             }
             if best_rounds <= target {
-                return Ok(best);
+                return Ok(ReroutedPairs { pairs: best, is_stopped: false });
             }
         }
         target = target.checked_add(best_rounds)?.checked_div(Rational::from_integer(2))?;
     }
-    Ok(best)
+    Ok(ReroutedPairs { pairs: best, is_stopped: false })
 }
 
 struct PieceRouter<'a> {
