@@ -17,6 +17,8 @@
 //! 3. If each rank can get each piece from a rank nearer to its root, the trees have shortest paths, and ranks are
 //!    independent of each other. Otherwise trees grow edge by edge such that the others still can.
 //!
+//! An AllReduce can be faster than a ReduceScatter and an AllGather: `allreduce` has trees for both of its halves.
+//!
 //! Nothing is random, and budgets are counters: the same input gives the same trees everywhere.
 
 mod allreduce;

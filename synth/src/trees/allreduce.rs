@@ -6,15 +6,19 @@
 //! what comes in to several vertices, or add what comes in from several, trees branch there.
 //!
 //! ```text
-//! bound ──> compose: ReduceScatter, AllGather ──> as fast as the bound? ──────────> AllReduceTrees ──> check
-//!              │ no                                                                    │
-//! group ──> program ──> pieces ──> fewer pieces in the same time, flatter trees ───────┘
+//! compose: ReduceScatter, AllGather ── as fast as the bound? ─────────────────────────────> AllReduceTrees ──> check
+//!    │ no                                                                                      │
+//! divide: the bound's solution in integers, if switches only forward ── as fast? ──────────────┤
+//!    │ no                                                                                      │
+//! group ──> program ──> pieces ──> flatten, reroute: flatter trees and fewer pieces ───────────┘
 //!           half ──> steiner ──> arborescence: a cheap tree under lengths of edges
 //! ```
 //!
 //! 1. A ReduceScatter and an AllGather make an AllReduce, and often none is faster. All ranks are roots of as much.
-//! 2. Otherwise a linear program says how often which trees are used; see `program`.
-//! 3. Its solution, in integers, is one of some number of pieces; fewer may do as well.
+//! 2. Where switches only forward, the bound's program says which rank is the root of how much, and what edges carry of
+//!    both halves; each half is packed for itself.
+//! 3. Otherwise a linear program says how often which pairs of trees are used. Its solution, in integers, is one of
+//!    some number of pieces; fewer may do as well.
 //!
 //! Nothing is random, and budgets are counters: the same input gives the same trees everywhere.
 
@@ -44,7 +48,7 @@ use crate::graph::{SwitchAbilities, Topology};
 use crate::rational::{ArithmeticError, Rational};
 use group::TreeGroup;
 use half::{HalfGraph, measure_depth};
-use program::{Halves, PairSolution, WeightedPair};
+use program::{PairSolution, TreeHalves, WeightedPair};
 
 /// How many ranks and switches trees may have that are searched for directly; larger machines get composed trees only.
 const MAX_MEMBERS: usize = 1 << 9;
@@ -172,7 +176,12 @@ pub fn pack_allreduce_trees(
         && trees.rho <= bound.value
     {
         let method = AllReduceMethod::Composed;
-        return finish(topology, bound, Found { trees: trees.clone(), method, end: None }, meter);
+        return finish(
+            topology,
+            bound,
+            FoundTrees { trees: trees.clone(), method, end: None },
+            meter,
+        );
     }
     let direct = match pack_directly(topology, bound, meter) {
         Ok(direct) => direct,
@@ -185,8 +194,8 @@ pub fn pack_allreduce_trees(
         composed.as_ref().map_or(true, |composed| trees.rho < composed.rho)
     };
     let found = match direct.trees.filter(is_faster) {
-        Some(trees) => Found { trees, method: AllReduceMethod::Direct, end },
-        None => Found { trees: composed?, method: AllReduceMethod::Composed, end },
+        Some(trees) => FoundTrees { trees, method: AllReduceMethod::Direct, end },
+        None => FoundTrees { trees: composed?, method: AllReduceMethod::Composed, end },
     };
     finish(topology, bound, found, meter)
 }
@@ -229,13 +238,13 @@ pub fn pack_allreduce_with_count(
         };
         meter.try_within(COUNT_TESTS, search).map(Option::flatten)
     };
-    let composed = composed.map(|trees| Found {
+    let composed = composed.map(|trees| FoundTrees {
         trees,
         method: AllReduceMethod::Composed,
         end: direct.is_err().then_some(PackingEnd::TooLarge),
     });
     let direct = match direct {
-        Ok(direct) => direct.map(Found::from),
+        Ok(direct) => direct.map(FoundTrees::from),
         Err(error) if composed.is_none() => return Err(error),
         Err(_) => None,
     };
@@ -260,28 +269,28 @@ pub fn compose_allreduce_trees(
 }
 
 /// Trees before they are checked.
-struct Found {
+struct FoundTrees {
     trees: AllReduceTrees,
     method: AllReduceMethod,
     /// How the search ended if it did not reach the bound.
     end: Option<PackingEnd>,
 }
 
-impl From<Candidate> for Found {
-    fn from(candidate: Candidate) -> Found {
-        let Candidate { trees, is_stopped, .. } = candidate;
+impl From<CandidateTrees> for FoundTrees {
+    fn from(candidate: CandidateTrees) -> FoundTrees {
+        let CandidateTrees { trees, is_stopped, .. } = candidate;
         let end = is_stopped.then_some(PackingEnd::OutOfBudget);
-        Found { trees, method: AllReduceMethod::Direct, end }
+        FoundTrees { trees, method: AllReduceMethod::Direct, end }
     }
 }
 
 fn finish(
     topology: &Topology,
     bound: &AllReduceBound,
-    found: Found,
+    found: FoundTrees,
     meter: &FlowMeter,
 ) -> Result<AllReducePacking, TreeError> {
-    let Found { trees, method, end } = found;
+    let FoundTrees { trees, method, end } = found;
     check_allreduce_trees(topology, &trees)?;
     let end = if trees.rho <= bound.value {
         PackingEnd::BoundReached
@@ -334,7 +343,7 @@ fn pack_directly(
 struct DirectSearch<'a> {
     topology: &'a Topology,
     bound: &'a AllReduceBound,
-    halves: Halves,
+    halves: TreeHalves,
     /// All pairs of trees of the solution, with all images.
     pairs: Vec<WeightedPair>,
     completeness: Completeness,
@@ -347,7 +356,7 @@ struct TimedPairs {
 }
 
 /// Trees, and how deep both halves are together.
-struct Candidate {
+struct CandidateTrees {
     trees: AllReduceTrees,
     depth: u32,
     /// Whether a budget ended a search that might have found faster ones.
@@ -364,7 +373,7 @@ impl<'a> DirectSearch<'a> {
         if topology.count_vertices() > MAX_MEMBERS {
             return Ok(None);
         }
-        let halves = Halves {
+        let halves = TreeHalves {
             sums: HalfGraph::new(topology, TreeDirection::ToRoot),
             copies: HalfGraph::new(topology, TreeDirection::FromRoot),
         };
@@ -384,7 +393,7 @@ impl<'a> DirectSearch<'a> {
 
     /// The fastest trees that are found: those of the solution, or others that are faster, or have fewer pieces and are
     /// not deeper.
-    fn pack_best(&self, meter: &mut FlowMeter) -> Result<Option<Candidate>, TreeError> {
+    fn pack_best(&self, meter: &mut FlowMeter) -> Result<Option<CandidateTrees>, TreeError> {
         let Some(mut best) = self.pack_whole(meter)? else { return Ok(None) };
         let spent = meter.count_tests();
         for k in self.list_counts()? {
@@ -427,7 +436,7 @@ impl<'a> DirectSearch<'a> {
 
     /// The trees of the solution, or those that it becomes with fewer pieces if these take no longer. If the solution
     /// has very many pieces, they may take longer.
-    fn pack_whole(&self, meter: &mut FlowMeter) -> Result<Option<Candidate>, TreeError> {
+    fn pack_whole(&self, meter: &mut FlowMeter) -> Result<Option<CandidateTrees>, TreeError> {
         let Some(k) = pieces::count_pieces(&self.pairs) else { return Ok(None) };
         let mut best: Option<TimedPairs> = None;
         if k <= MAX_PIECES {
@@ -451,12 +460,16 @@ impl<'a> DirectSearch<'a> {
     }
 
     /// Trees of so many pieces, which are looked at one by one; none if the solution is empty.
-    fn pack_count(&self, k: u64, meter: &mut FlowMeter) -> Result<Option<Candidate>, TreeError> {
+    fn pack_count(
+        &self,
+        k: u64,
+        meter: &mut FlowMeter,
+    ) -> Result<Option<CandidateTrees>, TreeError> {
         let Some(start) = pieces::round_pairs(&self.pairs, k) else { return Ok(None) };
         let least = self.bound.value;
         let found = reroute::improve_pieces(self.topology, &self.halves, &start, least, meter)?;
         let flat = self.flatten(found.pairs, meter)?;
-        Ok(Some(Candidate { is_stopped: flat.is_stopped || found.is_stopped, ..flat }))
+        Ok(Some(CandidateTrees { is_stopped: flat.is_stopped || found.is_stopped, ..flat }))
     }
 
     /// The trees of pairs, made flatter.
@@ -464,7 +477,7 @@ impl<'a> DirectSearch<'a> {
         &self,
         pairs: Vec<WeightedPair>,
         meter: &mut FlowMeter,
-    ) -> Result<Candidate, TreeError> {
+    ) -> Result<CandidateTrees, TreeError> {
         let mut pairs = pairs;
         let group = TreeGroup::trivial(self.topology);
         meter.try_within(FLATTEN_TESTS, |meter| {
@@ -477,6 +490,6 @@ impl<'a> DirectSearch<'a> {
             Completeness::Optimal | Completeness::Imprecise => false,
             Completeness::Stopped(_) => true,
         };
-        Ok(Candidate { trees, depth, is_stopped })
+        Ok(CandidateTrees { trees, depth, is_stopped })
     }
 }

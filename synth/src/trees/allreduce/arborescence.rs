@@ -1,7 +1,7 @@
 //! The cheapest tree from a root that spans a graph (Chu and Liu, "On the shortest arborescence of a directed graph",
 //! 1965; Edmonds, "Optimum branchings", 1967).
 
-use super::half::Member;
+use super::half::TreeMember;
 use crate::dense::DenseMap;
 
 /// The cost of an arc that is not there.
@@ -11,7 +11,7 @@ pub(super) const NO_ARC: u64 = u64::MAX;
 #[derive(Clone, Debug)]
 pub(super) struct ArcCosts {
     /// By the end of the arc, and then by its begin.
-    entering: DenseMap<Member, DenseMap<Member, u64>>,
+    entering: DenseMap<TreeMember, DenseMap<TreeMember, u64>>,
 }
 
 impl ArcCosts {
@@ -20,26 +20,26 @@ impl ArcCosts {
         ArcCosts { entering: DenseMap::filled(count, DenseMap::filled(count, NO_ARC)) }
     }
 
-    pub(super) fn set(&mut self, from: Member, to: Member, cost: u64) {
+    pub(super) fn set(&mut self, from: TreeMember, to: TreeMember, cost: u64) {
         self.entering[to][from] = cost;
     }
 
-    pub(super) fn find(&self, from: Member, to: Member) -> u64 {
+    pub(super) fn find(&self, from: TreeMember, to: TreeMember) -> u64 {
         self.entering[to][from]
     }
 
     /// From where the cheapest arc enters each vertex but the root, which is its own; none if there is no arc.
-    fn choose_cheapest(&self, root: Member) -> Option<DenseMap<Member, Member>> {
-        let vertices = (0..).map(Member).zip(self.entering.as_slice());
-        let choose = |(to, costs): (Member, &DenseMap<Member, u64>)| {
+    fn choose_cheapest(&self, root: TreeMember) -> Option<DenseMap<TreeMember, TreeMember>> {
+        let vertices = (0..).map(TreeMember).zip(self.entering.as_slice());
+        let choose = |(to, costs): (TreeMember, &DenseMap<TreeMember, u64>)| {
             if to == root {
                 return Some(root);
             }
-            let arcs = (0..).map(Member).zip(costs.as_slice());
+            let arcs = (0..).map(TreeMember).zip(costs.as_slice());
             let arcs = arcs.filter(|(from, cost)| *from != to && **cost != NO_ARC);
             arcs.min_by_key(|(_, cost)| **cost).map(|(from, _)| from)
         };
-        vertices.map(choose).collect::<Option<Vec<Member>>>().map(Into::into)
+        vertices.map(choose).collect::<Option<Vec<TreeMember>>>().map(Into::into)
     }
 }
 
@@ -47,8 +47,8 @@ impl ArcCosts {
 /// costs together are below 2^63.
 pub(super) fn find_arborescence(
     costs: &ArcCosts,
-    root: Member,
-) -> Option<DenseMap<Member, Member>> {
+    root: TreeMember,
+) -> Option<DenseMap<TreeMember, TreeMember>> {
     let cheapest = costs.choose_cheapest(root)?;
     let contraction = Contraction::new(&cheapest, root);
     if contraction.count == cheapest.len() {
@@ -56,10 +56,10 @@ pub(super) fn find_arborescence(
     }
     // Each circle becomes a vertex: an arc into it replaces one of its arcs, and costs what it costs more.
     let mut smaller = ArcCosts::new(contraction.count);
-    let none = [Member(0); 2];
-    let mut origins: DenseMap<Member, DenseMap<Member, [Member; 2]>> =
+    let none = [TreeMember(0); 2];
+    let mut origins: DenseMap<TreeMember, DenseMap<TreeMember, [TreeMember; 2]>> =
         DenseMap::filled(contraction.count, DenseMap::filled(contraction.count, none));
-    let vertices = || (0..cheapest.len() as u32).map(Member);
+    let vertices = || (0..cheapest.len() as u32).map(TreeMember);
     for to in vertices().filter(|to| *to != root) {
         let saved = if contraction.is_on_circle[to] { costs.find(cheapest[to], to) } else { 0 };
         for from in vertices() {
@@ -73,7 +73,7 @@ pub(super) fn find_arborescence(
     }
     let chosen = find_arborescence(&smaller, contraction.numbers[root])?;
     let mut parents = cheapest;
-    for (end, begin) in (0..).map(Member).zip(chosen.as_slice()) {
+    for (end, begin) in (0..).map(TreeMember).zip(chosen.as_slice()) {
         if end != *begin {
             let [from, to] = origins[end][*begin];
             parents[to] = from;
@@ -84,20 +84,21 @@ pub(super) fn find_arborescence(
 
 /// The numbers of vertices after each circle of chosen arcs became one.
 struct Contraction {
-    numbers: DenseMap<Member, Member>,
-    is_on_circle: DenseMap<Member, bool>,
+    numbers: DenseMap<TreeMember, TreeMember>,
+    is_on_circle: DenseMap<TreeMember, bool>,
     count: usize,
 }
 
 impl Contraction {
-    fn new(cheapest: &DenseMap<Member, Member>, root: Member) -> Contraction {
+    fn new(cheapest: &DenseMap<TreeMember, TreeMember>, root: TreeMember) -> Contraction {
         let vertices = cheapest.len();
         let mut is_on_circle = DenseMap::filled(vertices, false);
-        let mut numbers: DenseMap<Member, Option<Member>> = DenseMap::filled(vertices, None);
+        let mut numbers: DenseMap<TreeMember, Option<TreeMember>> =
+            DenseMap::filled(vertices, None);
         // From which start a vertex was visited first.
-        let mut visits: DenseMap<Member, Option<Member>> = DenseMap::filled(vertices, None);
+        let mut visits: DenseMap<TreeMember, Option<TreeMember>> = DenseMap::filled(vertices, None);
         let mut count = 0;
-        for start in (0..vertices as u32).map(Member) {
+        for start in (0..vertices as u32).map(TreeMember) {
             let mut at = start;
             while at != root && visits[at].is_none() {
                 visits[at] = Some(start);
@@ -108,18 +109,19 @@ impl Contraction {
             }
             while !is_on_circle[at] {
                 is_on_circle[at] = true;
-                numbers[at] = Some(Member(count));
+                numbers[at] = Some(TreeMember(count));
                 at = cheapest[at];
             }
             count += 1;
         }
-        let mut number = |known: &Option<Member>| {
+        let mut number = |known: &Option<TreeMember>| {
             known.unwrap_or_else(|| {
                 count += 1;
-                Member(count - 1)
+                TreeMember(count - 1)
             })
         };
-        let numbers = numbers.as_slice().iter().map(&mut number).collect::<Vec<Member>>().into();
+        let numbers =
+            numbers.as_slice().iter().map(&mut number).collect::<Vec<TreeMember>>().into();
         Contraction { numbers, is_on_circle, count: count as usize }
     }
 }
@@ -128,11 +130,11 @@ impl Contraction {
 mod tests {
     use super::{ArcCosts, NO_ARC, find_arborescence};
     use crate::dense::DenseMap;
-    use crate::trees::allreduce::half::Member;
+    use crate::trees::allreduce::half::TreeMember;
 
-    fn measure_cost(costs: &ArcCosts, parents: &DenseMap<Member, Member>) -> Option<u64> {
+    fn measure_cost(costs: &ArcCosts, parents: &DenseMap<TreeMember, TreeMember>) -> Option<u64> {
         let mut sum = 0;
-        for (to, from) in (0..).map(Member).zip(parents.as_slice()) {
+        for (to, from) in (0..).map(TreeMember).zip(parents.as_slice()) {
             let mut at = to;
             for _ in 0..parents.len() {
                 at = parents[at];
@@ -148,16 +150,16 @@ mod tests {
     }
 
     /// The cost of the cheapest of all trees.
-    fn search_all(costs: &ArcCosts, root: Member) -> Option<u64> {
+    fn search_all(costs: &ArcCosts, root: TreeMember) -> Option<u64> {
         let count = costs.entering.len() as u32;
         let choices = (0..count.pow(count)).map(|choice| {
-            let parent = |vertex: u32| Member(choice / count.pow(vertex) % count);
-            let parents: Vec<Member> = (0..count).map(parent).collect();
+            let parent = |vertex: u32| TreeMember(choice / count.pow(vertex) % count);
+            let parents: Vec<TreeMember> = (0..count).map(parent).collect();
             DenseMap::from(parents)
         });
-        let is_rooted = |parents: &DenseMap<Member, Member>| {
-            let own = |vertex: &Member| parents[*vertex] == *vertex;
-            parents[root] == root && (0..count).map(Member).filter(own).count() == 1
+        let is_rooted = |parents: &DenseMap<TreeMember, TreeMember>| {
+            let own = |vertex: &TreeMember| parents[*vertex] == *vertex;
+            parents[root] == root && (0..count).map(TreeMember).filter(own).count() == 1
         };
         choices.filter(is_rooted).filter_map(|parents| measure_cost(costs, &parents)).min()
     }
@@ -169,14 +171,14 @@ mod tests {
         for _ in 0..400 {
             let count = random.u32(1..6);
             let mut costs = ArcCosts::new(count as usize);
-            for from in (0..count).map(Member) {
-                for to in (0..count).map(Member).filter(|to| *to != from) {
+            for from in (0..count).map(TreeMember) {
+                for to in (0..count).map(TreeMember).filter(|to| *to != from) {
                     if random.u32(0..3) > 0 {
                         costs.set(from, to, random.u64(0..6));
                     }
                 }
             }
-            let root = Member(random.u32(0..count));
+            let root = TreeMember(random.u32(0..count));
             let tree = find_arborescence(&costs, root);
             let cost = tree.as_ref().map(|parents| measure_cost(&costs, parents).unwrap());
             assert_eq!(cost, search_all(&costs, root));

@@ -7,7 +7,7 @@ use super::super::error::TreeError;
 use super::group::TreeGroup;
 use super::half::measure_depth;
 use super::pieces::{expand_pairs, find_rooms, measure_loads, measure_rounds};
-use super::program::{Halves, TreePair, WeightedPair};
+use super::program::{TreeHalves, TreePair, WeightedPair};
 use crate::dense::DenseMap;
 use crate::graph::{EdgeIndex, Topology, Vertex};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const MAX_MOVED_RANKS: u32 = 1 << 4;
 pub(super) fn flatten_pairs(
     topology: &Topology,
     group: &TreeGroup,
-    halves: &Halves,
+    halves: &TreeHalves,
     pairs: &mut [WeightedPair],
     meter: &mut FlowMeter,
 ) -> Result<(), TreeError> {
@@ -60,7 +60,7 @@ pub(super) fn measure_pair(topology: &Topology, pair: &TreePair) -> u32 {
 struct FlatSearch<'a> {
     topology: &'a Topology,
     group: &'a TreeGroup,
-    halves: &'a Halves,
+    halves: &'a TreeHalves,
     loads: DenseMap<EdgeIndex, u64>,
     rooms: DenseMap<EdgeIndex, u64>,
 }

@@ -7,7 +7,7 @@ use crate::graph::{EdgeIndex, Topology, Vertex};
 use std::collections::VecDeque;
 
 /// A permutation of the vertices.
-type Images = DenseMap<Vertex, Vertex>;
+type VertexImages = DenseMap<Vertex, Vertex>;
 
 /// A semiregular group, and its orbits.
 #[derive(Clone, Debug)]
@@ -28,12 +28,12 @@ const MAX_SEEDS: usize = 1 << 4;
 impl TreeGroup {
     /// A large semiregular group: one that maps each rank to each other one, if such a group is found.
     pub(super) fn find(topology: &Topology, symmetry: &Symmetry) -> TreeGroup {
-        let identity: Images =
+        let identity: VertexImages =
             (0..topology.count_vertices() as u32).map(Vertex).collect::<Vec<Vertex>>().into();
         let pool = list_pool(topology, symmetry, &identity);
         let mut elements = vec![identity.clone()];
         for seed in 0..pool.len().min(MAX_SEEDS) {
-            let mut generators: Vec<Images> = Vec::new();
+            let mut generators: Vec<VertexImages> = Vec::new();
             for images in pool.iter().skip(seed) {
                 generators.push(images.clone());
                 match close_group(topology, &identity, &generators) {
@@ -46,7 +46,7 @@ impl TreeGroup {
                 break;
             }
         }
-        let verify = |images: Images| Automorphism::new(topology, images.into_values());
+        let verify = |images: VertexImages| Automorphism::new(topology, images.into_values());
         TreeGroup::new(topology, elements.into_iter().filter_map(verify).collect())
     }
 
@@ -80,13 +80,17 @@ impl TreeGroup {
 }
 
 /// Permutations that may generate a group.
-fn list_pool(topology: &Topology, symmetry: &Symmetry, identity: &Images) -> Vec<Images> {
+fn list_pool(
+    topology: &Topology,
+    symmetry: &Symmetry,
+    identity: &VertexImages,
+) -> Vec<VertexImages> {
     let map = |one: &Automorphism| {
         let images = identity.as_slice().iter().map(|vertex| one.map_vertex(*vertex));
         images.collect::<Vec<Vertex>>().into()
     };
-    let mut pool: Vec<Images> = list_rotations(topology).iter().map(map).collect();
-    let generators: Vec<Images> = symmetry.generators.iter().map(map).collect();
+    let mut pool: Vec<VertexImages> = list_rotations(topology).iter().map(map).collect();
+    let generators: Vec<VertexImages> = symmetry.generators.iter().map(map).collect();
     pool.extend_from_slice(&generators);
     for one in &generators {
         pool.extend(generators.iter().map(|other| follow(one, other)));
@@ -96,7 +100,7 @@ fn list_pool(topology: &Topology, symmetry: &Symmetry, identity: &Images) -> Vec
 }
 
 /// One permutation, and then another one.
-fn follow(one: &Images, next: &Images) -> Images {
+fn follow(one: &VertexImages, next: &VertexImages) -> VertexImages {
     let images = one.as_slice().iter().map(|vertex| next[*vertex]);
     images.collect::<Vec<Vertex>>().into()
 }
@@ -105,9 +109,9 @@ fn follow(one: &Images, next: &Images) -> Images {
 /// apart.
 fn close_group(
     topology: &Topology,
-    identity: &Images,
-    generators: &[Images],
-) -> Option<Vec<Images>> {
+    identity: &VertexImages,
+    generators: &[VertexImages],
+) -> Option<Vec<VertexImages>> {
     let mut by_image: DenseMap<Vertex, Option<usize>> =
         DenseMap::filled(topology.ranks().len(), None);
     by_image[Vertex(0)] = Some(0);

@@ -14,9 +14,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// A vertex that trees can have, by its number: the ranks first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Member(pub(super) u32);
+pub(super) struct TreeMember(pub(super) u32);
 
-impl DenseKey for Member {
+impl DenseKey for TreeMember {
     fn index(self) -> usize {
         self.0 as usize
     }
@@ -34,19 +34,19 @@ struct GrowthArc {
 pub(super) struct HalfGraph {
     direction: TreeDirection,
     ranks: u32,
-    members: DenseMap<Member, Vertex>,
-    numbers: DenseMap<Vertex, Option<Member>>,
+    members: DenseMap<TreeMember, Vertex>,
+    numbers: DenseMap<Vertex, Option<TreeMember>>,
     leaving: DenseMap<Vertex, Vec<GrowthArc>>,
     /// Where each edge begins, away from the root.
     tails: DenseMap<EdgeIndex, Vertex>,
     /// For each member how many ranks a path to each other member passes at least.
-    hops: DenseMap<Member, DenseMap<Member, u32>>,
+    hops: DenseMap<TreeMember, DenseMap<TreeMember, u32>>,
 }
 
 impl HalfGraph {
     pub(super) fn new(topology: &Topology, direction: TreeDirection) -> HalfGraph {
         let vertices = topology.count_vertices();
-        let mut members: DenseMap<Member, Vertex> = topology.ranks().collect::<Vec<_>>().into();
+        let mut members: DenseMap<TreeMember, Vertex> = topology.ranks().collect::<Vec<_>>().into();
         let mut numbers = DenseMap::filled(vertices, None);
         for (switch, abilities) in (topology.count_ranks()..).map(Vertex).zip(topology.switches()) {
             let is_joint = match direction {
@@ -57,7 +57,7 @@ impl HalfGraph {
                 members.push(switch);
             }
         }
-        for (member, vertex) in (0..).map(Member).zip(members.as_slice()) {
+        for (member, vertex) in (0..).map(TreeMember).zip(members.as_slice()) {
             numbers[*vertex] = Some(member);
         }
         let mut leaving = DenseMap::filled(vertices, Vec::new());
@@ -83,25 +83,25 @@ impl HalfGraph {
     }
 
     /// The ranks, and then the joints.
-    pub(super) fn list_members(&self) -> impl Iterator<Item = Member> + use<> {
-        (0..self.members.len() as u32).map(Member)
+    pub(super) fn list_members(&self) -> impl Iterator<Item = TreeMember> + use<> {
+        (0..self.members.len() as u32).map(TreeMember)
     }
 
-    pub(super) fn list_joints(&self) -> impl Iterator<Item = Member> + use<> {
-        (self.ranks..self.members.len() as u32).map(Member)
+    pub(super) fn list_joints(&self) -> impl Iterator<Item = TreeMember> + use<> {
+        (self.ranks..self.members.len() as u32).map(TreeMember)
     }
 
-    pub(super) fn is_rank(&self, member: Member) -> bool {
+    pub(super) fn is_rank(&self, member: TreeMember) -> bool {
         member.0 < self.ranks
     }
 
     /// How many ranks a path from one member to another passes at least.
-    pub(super) fn count_hops(&self, from: Member, to: Member) -> u32 {
+    pub(super) fn count_hops(&self, from: TreeMember, to: TreeMember) -> u32 {
         self.hops[from][to]
     }
 
     /// How many ranks a path from a member to each other one passes at least: a search with lengths of 0 and 1.
-    fn measure_hops(&self, from: Member) -> DenseMap<Member, u32> {
+    fn measure_hops(&self, from: TreeMember) -> DenseMap<TreeMember, u32> {
         let mut of_vertices = DenseMap::filled(self.leaving.len(), u32::MAX);
         of_vertices[self.members[from]] = 0;
         let mut open = VecDeque::from([self.members[from]]);
@@ -140,7 +140,7 @@ impl HalfGraph {
 
     /// The distances from a member through switches that only forward, and the last edge of the path to each vertex
     /// (Dijkstra, "A note on two problems in connexion with graphs", 1959).
-    fn search_paths(&self, from: Member, lengths: &DenseMap<EdgeIndex, u64>) -> VertexPaths {
+    fn search_paths(&self, from: TreeMember, lengths: &DenseMap<EdgeIndex, u64>) -> VertexPaths {
         let start = self.members[from];
         let mut distances = DenseMap::filled(self.leaving.len(), NO_ARC);
         let mut last_edges: LastEdges = DenseMap::filled(self.leaving.len(), None);
@@ -166,8 +166,8 @@ impl HalfGraph {
     /// The edges of a tree, in the order in which they are used.
     pub(super) fn collect_edges(
         &self,
-        root: Member,
-        parents: &DenseMap<Member, Option<Member>>,
+        root: TreeMember,
+        parents: &DenseMap<TreeMember, Option<TreeMember>>,
         paths: &MemberPaths,
     ) -> Vec<TreeEdge> {
         let mut children = DenseMap::filled(self.members.len(), Vec::new());
@@ -197,7 +197,7 @@ impl HalfGraph {
         edges
     }
 
-    fn build_edge(&self, parent: Member, child: Member, paths: &MemberPaths) -> TreeEdge {
+    fn build_edge(&self, parent: TreeMember, child: TreeMember, paths: &MemberPaths) -> TreeEdge {
         let [near, far] = [parent, child].map(|member| self.members[member]);
         let mut path = Vec::new();
         let mut at = far;
@@ -248,5 +248,5 @@ type LastEdges = DenseMap<Vertex, Option<EdgeIndex>>;
 pub(super) struct MemberPaths {
     /// What the path between two members costs.
     pub(super) costs: ArcCosts,
-    last_edges: DenseMap<Member, LastEdges>,
+    last_edges: DenseMap<TreeMember, LastEdges>,
 }

@@ -18,7 +18,7 @@ use super::super::TreeEdge;
 use super::super::budget::FlowMeter;
 use super::super::error::TreeError;
 use super::group::TreeGroup;
-use super::half::{HalfGraph, Member, MemberPaths};
+use super::half::{HalfGraph, MemberPaths, TreeMember};
 use super::steiner::{MemberTree, TIE_BITS, find_cheap_tree};
 use crate::bound::cutting::{CutFinder, CutProgram, ViolatedCut};
 use crate::bound::rounding::rate_fractions;
@@ -66,19 +66,19 @@ pub(super) struct PairSolution {
 }
 
 /// Both halves of an AllReduce.
-pub(super) struct Halves {
+pub(super) struct TreeHalves {
     pub(super) sums: HalfGraph,
     pub(super) copies: HalfGraph,
 }
 
 /// Shortest paths in both halves.
 pub(super) struct PairPaths<'a> {
-    halves: &'a Halves,
+    halves: &'a TreeHalves,
     sums: MemberPaths,
     copies: MemberPaths,
 }
 
-impl Halves {
+impl TreeHalves {
     /// How many vertices trees of a half have at most.
     pub(super) fn count_members(&self) -> usize {
         self.sums.count_members().max(self.copies.count_members())
@@ -108,7 +108,7 @@ impl PairPaths<'_> {
         root: Vertex,
         meter: &mut FlowMeter,
     ) -> Result<Option<CheapPair>, TreeError> {
-        let member = Member(root.0);
+        let member = TreeMember(root.0);
         let find = |half, paths: &MemberPaths, meter: &mut FlowMeter| {
             find_cheap_tree(half, &paths.costs, member, meter)
         };
@@ -131,7 +131,7 @@ impl PairPaths<'_> {
 pub(super) fn solve_program(
     topology: &Topology,
     group: &TreeGroup,
-    halves: &Halves,
+    halves: &TreeHalves,
     meter: &mut FlowMeter,
 ) -> Result<PairSolution, TreeError> {
     let rates = rate_fractions(topology);
@@ -159,7 +159,7 @@ pub(super) fn solve_program(
 struct PairSearch<'a> {
     topology: &'a Topology,
     group: &'a TreeGroup,
-    halves: &'a Halves,
+    halves: &'a TreeHalves,
     meter: &'a mut FlowMeter,
     failure: Option<TreeError>,
 }

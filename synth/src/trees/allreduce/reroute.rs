@@ -5,7 +5,7 @@
 use super::super::budget::FlowMeter;
 use super::super::error::TreeError;
 use super::pieces::{find_rooms, measure_loads, measure_rounds};
-use super::program::{CheapPair, Halves, WeightedPair};
+use super::program::{CheapPair, TreeHalves, WeightedPair};
 use crate::dense::DenseMap;
 use crate::graph::{EdgeIndex, Topology};
 use crate::rational::{ArithmeticError, Rational};
@@ -33,7 +33,7 @@ pub(super) struct ReroutedPairs {
 /// Pieces in the least time that is found, which begins with given pairs; not less than `least` per buffer.
 pub(super) fn improve_pieces(
     topology: &Topology,
-    halves: &Halves,
+    halves: &TreeHalves,
     start: &[WeightedPair],
     least: Rational,
     meter: &mut FlowMeter,
@@ -78,7 +78,7 @@ pub(super) fn improve_pieces(
 
 struct PieceRouter<'a> {
     topology: &'a Topology,
-    halves: &'a Halves,
+    halves: &'a TreeHalves,
     /// Each of weight 1.
     pieces: Vec<WeightedPair>,
     loads: DenseMap<EdgeIndex, u64>,
@@ -89,7 +89,7 @@ struct PieceRouter<'a> {
 impl<'a> PieceRouter<'a> {
     fn new(
         topology: &'a Topology,
-        halves: &'a Halves,
+        halves: &'a TreeHalves,
         pieces: Vec<WeightedPair>,
     ) -> Result<PieceRouter<'a>, ArithmeticError> {
         let loads = measure_loads(topology, &pieces)?;

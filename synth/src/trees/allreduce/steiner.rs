@@ -8,7 +8,7 @@
 use super::super::budget::FlowMeter;
 use super::super::error::TreeError;
 use super::arborescence::{ArcCosts, NO_ARC, find_arborescence};
-use super::half::{HalfGraph, Member};
+use super::half::{HalfGraph, TreeMember};
 use crate::dense::DenseMap;
 
 /// Of how many joints all sets are tried.
@@ -31,23 +31,23 @@ pub(super) const TIE_BITS: u32 = 14;
 pub(super) struct MemberTree {
     pub(super) cost: u64,
     /// The parents of those that the tree has.
-    pub(super) parents: DenseMap<Member, Option<Member>>,
+    pub(super) parents: DenseMap<TreeMember, Option<TreeMember>>,
 }
 
 /// A cheap tree; none if the root does not reach all ranks.
 pub(super) fn find_cheap_tree(
     half: &HalfGraph,
     costs: &ArcCosts,
-    root: Member,
+    root: TreeMember,
     meter: &mut FlowMeter,
 ) -> Result<Option<MemberTree>, TreeError> {
-    let joints: Vec<Member> = half.list_joints().collect();
+    let joints: Vec<TreeMember> = half.list_joints().collect();
     let search = TreeSearch { half, costs, root };
     if joints.len() <= MAX_ALL_SETS {
         let mut best = None;
         for set in 0..1_u32 << joints.len() {
             let chosen = (0..).zip(&joints).filter(|(bit, _)| set >> bit & 1 == 1);
-            let chosen: Vec<Member> = chosen.map(|(_, joint)| *joint).collect();
+            let chosen: Vec<TreeMember> = chosen.map(|(_, joint)| *joint).collect();
             best = pick_cheaper(best, search.span(&chosen, meter)?);
         }
         return Ok(best);
@@ -83,12 +83,12 @@ fn pick_cheaper(one: Option<MemberTree>, other: Option<MemberTree>) -> Option<Me
 struct TreeSearch<'a> {
     half: &'a HalfGraph,
     costs: &'a ArcCosts,
-    root: Member,
+    root: TreeMember,
 }
 
 impl TreeSearch<'_> {
     /// What an arc costs, with what it costs to get to its begin.
-    fn measure_arc(&self, from: Member, to: Member) -> u64 {
+    fn measure_arc(&self, from: TreeMember, to: TreeMember) -> u64 {
         let hops = self.half.count_hops(self.root, from).min(MAX_HOPS);
         match self.costs.find(from, to) {
             NO_ARC => NO_ARC,
@@ -99,15 +99,15 @@ impl TreeSearch<'_> {
     /// The cheapest tree that has all ranks and given joints, without those that nothing needs.
     fn span(
         &self,
-        joints: &[Member],
+        joints: &[TreeMember],
         meter: &mut FlowMeter,
     ) -> Result<Option<MemberTree>, TreeError> {
         let half = self.half;
         let ranks = half.list_members().filter(|member| half.is_rank(*member));
-        let chosen: DenseMap<Member, Member> =
-            ranks.chain(joints.iter().copied()).collect::<Vec<Member>>().into();
+        let chosen: DenseMap<TreeMember, TreeMember> =
+            ranks.chain(joints.iter().copied()).collect::<Vec<TreeMember>>().into();
         meter.count_flow(chosen.len() * chosen.len())?;
-        let numbers = || (0..).map(Member).zip(chosen.as_slice());
+        let numbers = || (0..).map(TreeMember).zip(chosen.as_slice());
         let mut costs = ArcCosts::new(chosen.len());
         for (from, own_from) in numbers() {
             for (to, own_to) in numbers() {
@@ -124,7 +124,7 @@ impl TreeSearch<'_> {
     }
 
     /// Removes joints from which nothing goes on.
-    fn cut_idle_joints(&self, parents: &mut DenseMap<Member, Option<Member>>) {
+    fn cut_idle_joints(&self, parents: &mut DenseMap<TreeMember, Option<TreeMember>>) {
         loop {
             let mut has_child = DenseMap::filled(parents.len(), false);
             for parent in parents.as_slice().iter().flatten() {
@@ -140,17 +140,17 @@ impl TreeSearch<'_> {
         }
     }
 
-    fn measure_cost(&self, parents: &DenseMap<Member, Option<Member>>) -> u64 {
+    fn measure_cost(&self, parents: &DenseMap<TreeMember, Option<TreeMember>>) -> u64 {
         let arcs = self.half.list_members().filter_map(|to| Some((parents[to]?, to)));
         arcs.map(|(from, to)| self.measure_arc(from, to)).sum()
     }
 
     /// The joints of a tree that is extended to the nearest rank in turn; none if it does not reach all.
-    fn choose_joints(&self) -> Option<Vec<Member>> {
+    fn choose_joints(&self) -> Option<Vec<TreeMember>> {
         let half = self.half;
         let mut is_in = DenseMap::filled(half.count_members(), false);
-        let mut nearest: DenseMap<Member, u64> = DenseMap::filled(half.count_members(), NO_ARC);
-        let mut before: DenseMap<Member, Member> =
+        let mut nearest: DenseMap<TreeMember, u64> = DenseMap::filled(half.count_members(), NO_ARC);
+        let mut before: DenseMap<TreeMember, TreeMember> =
             DenseMap::filled(half.count_members(), self.root);
         let mut is_done = is_in.clone();
         nearest[self.root] = 0;
