@@ -17,6 +17,7 @@ mod orbits;
 mod search;
 mod shifts;
 
+pub(crate) use families::list_rotations;
 pub(crate) use orbits::OrbitMerger;
 pub use orbits::{OrbitNumber, Orbits};
 pub use search::{FoundGroup, search_automorphisms};

@@ -6,13 +6,13 @@ mod budget;
 pub mod collective;
 pub mod cut;
 pub mod cut_search;
-mod cutting;
+pub(crate) mod cutting;
 pub mod flows;
 pub mod layered;
 mod paths;
 mod quotient;
 pub mod rooted;
-mod rounding;
+pub(crate) mod rounding;
 pub mod steps;
 pub mod tree_count;
 

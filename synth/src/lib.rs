@@ -8,12 +8,12 @@
 //! collective::Collective ┼──> bound::{steps, cut, cut_search, rooted, alltoall, layered, allreduce, flows}
 //! sketch::Sketch ────────┤    flow, simplex, automorphism, shifts text ──> proof::read ──> proof::check
 //!                        ├──> frontier ──> steps::{bfb, scatter, exchange, greedy, solve} ──> schedule::StepSchedule
-//!                        └──> trees ──> trees::TreeSet
+//!                        └──> trees ──> trees::{TreeSet, AllReduceTrees}
 //! ```
 //!
 //! A search for a bound may use floating-point numbers; what it returns is computed again from integers, and holds
 //! whatever the search did. The checker of certificates shares no code with it, and neither do those of schedules and
-//! of trees (`schedule::check_schedule`, `trees::check_trees`).
+//! of trees (`schedule::check_schedule`, `trees::{check_trees, check_allreduce_trees}`).
 //!
 //! The time of a collective is counted in *rounds per chunk*. A chunk is what one rank contributes (what a root
 //! sends to one rank, for rooted collectives; what one rank sends to another one, for an AllToAll; the whole buffer,

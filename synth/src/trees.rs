@@ -17,8 +17,11 @@
 //! 3. If each rank can get each piece from a rank nearer to its root, the trees have shortest paths, and ranks are
 //!    independent of each other. Otherwise trees grow edge by edge such that the others still can.
 //!
+//! An AllReduce can be faster than a ReduceScatter and an AllGather: `allreduce` has trees for both of its halves.
+//!
 //! Nothing is random, and budgets are counters: the same input gives the same trees everywhere.
 
+mod allreduce;
 mod budget;
 mod check;
 mod collective;
@@ -37,6 +40,11 @@ mod split_graph;
 mod spread;
 mod translation;
 
+pub use allreduce::{
+    AllReduceFlaw, AllReduceMethod, AllReducePacking, AllReduceTrees, HalfTree, PackingEnd,
+    check_allreduce_trees, compose_allreduce_trees, pack_allreduce_trees,
+    pack_allreduce_with_count,
+};
 pub use budget::{PackBudget, PackLimit, PackRequest};
 pub use check::{TreeFlaw, check_trees};
 pub use collective::{has_trees, pack_collective_trees};
@@ -58,7 +66,7 @@ use spread::SpreadPlan;
 use translation::Translations;
 
 /// An edge of a tree: a rank sends to another one, through switches at most.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TreeEdge {
     /// The rank that sends.
     pub from: Vertex,
@@ -195,8 +203,9 @@ pub fn pack_allgather_trees(
     cut: &CutBound,
     request: PackRequest<'_>,
 ) -> Result<TreePacking, TreeError> {
-    let demand = TreeDemand::from_bound(topology, TreeRoots::EveryRank, cut)?;
-    pack_trees(topology, &find_symmetry(topology), &demand, &mut FlowMeter::new(request))
+    let roots = TreeRoots::EveryRank;
+    let demand = TreeDemand::from_bound(topology, roots, cut)?;
+    pack_trees(topology, &find_symmetry(topology), roots, &demand, &mut FlowMeter::new(request))
 }
 
 /// `k` trees per root for an AllGather, in the least time in which there are so many.
@@ -225,8 +234,10 @@ pub fn pack_broadcast_trees(
     cut: &CutBound,
     request: PackRequest<'_>,
 ) -> Result<TreePacking, TreeError> {
-    let demand = TreeDemand::from_bound(topology, TreeRoots::One(root), cut)?;
-    pack_trees(topology, &Symmetry::trivial(topology), &demand, &mut FlowMeter::new(request))
+    let roots = TreeRoots::One(root);
+    let demand = TreeDemand::from_bound(topology, roots, cut)?;
+    let symmetry = Symmetry::trivial(topology);
+    pack_trees(topology, &symmetry, roots, &demand, &mut FlowMeter::new(request))
 }
 
 /// `k` trees for a Broadcast, in the least time in which there are so many.
@@ -253,8 +264,9 @@ fn pack_counted(
     request: PackRequest<'_>,
 ) -> Result<TreePacking, TreeError> {
     let meter = &mut FlowMeter::new(request);
+    let roots = trees.roots;
     let demand = count::find_least_time(topology, symmetry, trees, meter)?;
-    pack_trees(topology, symmetry, &demand, meter)
+    pack_trees(topology, symmetry, roots, &demand, meter)
 }
 
 /// How deep layered trees may be so that exact ones are not tried. On machines with switches that are not spread widely
@@ -278,13 +290,34 @@ impl RankPacking {
     }
 }
 
-/// Trees for a demand. Every symmetry maps roots to roots.
+/// Trees for a demand with these roots.
 fn pack_trees(
+    topology: &Topology,
+    symmetry: &Symmetry,
+    roots: TreeRoots,
+    demand: &TreeDemand,
+    meter: &mut FlowMeter,
+) -> Result<TreePacking, TreeError> {
+    let RoutedTrees { trees, method } = pack_demand(topology, symmetry, demand, meter)?;
+    let TreeDemand { k, rho, .. } = *demand;
+    let trees = TreeSet { k, rho, direction: TreeDirection::FromRoot, roots, trees };
+    check_trees(topology, &trees)?;
+    Ok(TreePacking { trees, method, flow_tests: meter.count_tests() })
+}
+
+/// Trees that are not checked.
+struct RoutedTrees {
+    trees: Vec<WeightedTree>,
+    method: PackingMethod,
+}
+
+/// Trees for a demand, whose roots may have any numbers of pieces.
+fn pack_demand(
     topology: &Topology,
     symmetry: &Symmetry,
     demand: &TreeDemand,
     meter: &mut FlowMeter<'_>,
-) -> Result<TreePacking, TreeError> {
+) -> Result<RoutedTrees, TreeError> {
     meter.check_size(demand)?;
     let scaled = SplitGraph::new(topology, &demand.capacities);
     let packing = match pack_spread(topology, symmetry, &scaled, demand, meter)? {
@@ -292,15 +325,7 @@ fn pack_trees(
         None => pack_split(topology, symmetry, scaled, demand, meter)?,
     };
     let RankPacking { graph, trees, method } = packing;
-    let trees = TreeSet {
-        k: demand.k,
-        rho: demand.rho,
-        direction: TreeDirection::FromRoot,
-        roots: demand.roots,
-        trees: route::route_trees(graph, trees, meter)?,
-    };
-    check_trees(topology, &trees)?;
-    Ok(TreePacking { trees, method, flow_tests: meter.count_tests() })
+    Ok(RoutedTrees { trees: route::route_trees(graph, trees, meter)?, method })
 }
 
 /// Trees after switches were replaced by spreading evenly what passes them.
@@ -387,6 +412,6 @@ fn pack_layered(
     demand: &TreeDemand,
     meter: &mut FlowMeter<'_>,
 ) -> Result<Option<Vec<RankTree>>, TreeError> {
-    let translations = Translations::find(graph, symmetry, demand.roots);
+    let translations = Translations::find(graph, symmetry, &demand.supplies);
     layered::pack_layered(graph, &translations, demand, meter)
 }

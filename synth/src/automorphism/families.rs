@@ -117,6 +117,22 @@ pub(super) fn add_families(builder: &mut SymmetryBuilder<'_>) {
     }
 }
 
+/// The rotations of parts in all blocks that are automorphisms, those of large blocks and small parts first.
+pub(crate) fn list_rotations(topology: &Topology) -> Vec<Automorphism> {
+    let finder = EdgeFinder::new(topology);
+    let graph = LabelGraph::new(topology);
+    let completion = SwitchCompletion::new(topology, &graph);
+    let is_rotation =
+        |member: &FamilyMember| member.change == PartChange::Rotate && !member.is_first_only;
+    let members = list_members(topology.count_ranks()).into_iter().filter(is_rotation);
+    let most = MAX_FAMILY_WORK / topology.edges().len().max(1);
+    let complete = |member: FamilyMember| {
+        let images = completion.complete(&graph, &|rank| member.map_rank(rank))?;
+        Automorphism::verify(&finder, images)
+    };
+    members.take(most).filter_map(complete).collect()
+}
+
 /// Whether an edge between ranks becomes an edge.
 fn is_mapped(finder: &EdgeFinder<'_>, member: FamilyMember, index: usize) -> bool {
     let edge = finder.topology.edges().get(index);

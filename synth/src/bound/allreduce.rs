@@ -27,6 +27,7 @@
 
 mod measure;
 mod prices;
+mod shares;
 
 use super::budget::{Completeness, ProgramBudget, ProgramLimits, TOLERATED_LACK, WHOLE_FLOW};
 use super::cutting::{CutFinder, CutProgram, PricedRow, ViolatedCut};
@@ -46,6 +47,7 @@ use crate::rational::Rational;
 use crate::simplex::{LinearTerm, Unknown};
 use measure::measure_value;
 use prices::HalfPrices;
+pub(crate) use shares::{RootShares, find_root_shares};
 
 /// A bound on the time per buffer of an AllReduce, and the lengths and potentials that show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -234,6 +236,12 @@ impl<'a> RootSearch<'a> {
         let variable_count = 1 + self.demands.len() * self.count_variables() as usize;
         let mut costs = vec![0.0; variable_count];
         costs.iter_mut().take(1).for_each(|cost| *cost = 1.0);
+        self.build_costly_program(costs, roots)
+    }
+
+    /// The same, with other costs.
+    fn build_costly_program(&self, costs: Vec<f64>, roots: &[Vertex]) -> CutProgram<RowMeaning> {
+        let variable_count = costs.len();
         // All edges carry everything.
         let mut inner = DenseMap::filled(variable_count, 1.0);
         for demand in 0..self.demands.len() {

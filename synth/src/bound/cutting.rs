@@ -10,14 +10,14 @@ use crate::simplex::{LinearOutcome, LinearProgram, LinearTerm, RowId, Unknown};
 use std::collections::BTreeMap;
 
 /// A row that a solution violates, with what it says.
-pub(super) struct ViolatedCut<M> {
-    pub(super) terms: Vec<LinearTerm>,
-    pub(super) bound: f64,
-    pub(super) meaning: M,
+pub(crate) struct ViolatedCut<M> {
+    pub(crate) terms: Vec<LinearTerm>,
+    pub(crate) bound: f64,
+    pub(crate) meaning: M,
 }
 
 /// What finds the cuts that a solution violates.
-pub(super) trait CutFinder<M> {
+pub(crate) trait CutFinder<M> {
     /// Rows that given values of the variables violate; none if they satisfy all. If the observer stops the search, some
     /// may be missing.
     fn find_violated_cuts(
@@ -28,13 +28,13 @@ pub(super) trait CutFinder<M> {
 }
 
 /// A row with its price in the dual solution, as an integer in the ratios of the prices.
-pub(super) struct PricedRow<'a, M> {
-    pub(super) meaning: &'a M,
-    pub(super) price: u64,
+pub(crate) struct PricedRow<'a, M> {
+    pub(crate) meaning: &'a M,
+    pub(crate) price: u64,
 }
 
 /// A program, with the meanings of its rows.
-pub(super) struct CutProgram<M> {
+pub(crate) struct CutProgram<M> {
     program: LinearProgram,
     meanings: BTreeMap<RowId, M>,
     /// The rows before are there from the start.
@@ -45,13 +45,13 @@ pub(super) struct CutProgram<M> {
 
 impl<M> CutProgram<M> {
     /// A program with the costs of its variables, and values of them that satisfy every row.
-    pub(super) fn new(costs: Vec<f64>, inner: DenseMap<Unknown, f64>) -> CutProgram<M> {
+    pub(crate) fn new(costs: Vec<f64>, inner: DenseMap<Unknown, f64>) -> CutProgram<M> {
         let program = LinearProgram::new(costs);
         CutProgram { program, meanings: BTreeMap::new(), first_cut: RowId(0), inner }
     }
 
     /// Adds a row that is there from the start. Those whose price is needed have a meaning.
-    pub(super) fn add_fixed_row(&mut self, terms: &[LinearTerm], bound: f64, meaning: Option<M>) {
+    pub(crate) fn add_fixed_row(&mut self, terms: &[LinearTerm], bound: f64, meaning: Option<M>) {
         let row = self.program.add_row(terms, bound);
         self.first_cut = RowId(row.0 + 1);
         if let Some(meaning) = meaning {
@@ -60,14 +60,14 @@ impl<M> CutProgram<M> {
     }
 
     /// What the solution costs.
-    pub(super) fn objective(&self) -> f64 {
+    pub(crate) fn objective(&self) -> f64 {
         self.program.objective()
     }
 
     /// Adds cuts and improves the solution in turn, as far as the budgets go. Cuts that the point between the solution
     /// and a feasible one violates cut off more than those that the solution violates (Ben-Ameur and Neto,
     /// "Acceleration of cutting-plane and column generation algorithms", 2007).
-    pub(super) fn optimize(
+    pub(crate) fn optimize(
         &mut self,
         finder: &mut impl CutFinder<M>,
         limits: ProgramLimits<'_>,
@@ -101,7 +101,8 @@ impl<M> CutProgram<M> {
         Completeness::Stopped(BoundBudget::Rounds)
     }
 
-    fn collect_values(&self) -> DenseMap<Unknown, f64> {
+    /// The value of each variable in the solution.
+    pub(crate) fn collect_values(&self) -> DenseMap<Unknown, f64> {
         let unknowns = (0..self.inner.len() as u32).map(Unknown);
         unknowns.map(|unknown| self.program.value(unknown)).collect::<Vec<f64>>().into()
     }
@@ -123,7 +124,7 @@ impl<M> CutProgram<M> {
     }
 
     /// The rows that have a meaning and a price.
-    pub(super) fn round_prices(&self) -> Vec<PricedRow<'_, M>> {
+    pub(crate) fn round_prices(&self) -> Vec<PricedRow<'_, M>> {
         let prices = self.program.collect_prices();
         let priced =
             prices.iter().filter_map(|price| Some((self.meanings.get(&price.row)?, price.price)));

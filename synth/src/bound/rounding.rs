@@ -17,7 +17,7 @@ const MAX_SINGLE_DENOMINATOR: u32 = 1 << 15;
 const FINE: u32 = 1 << 30;
 
 /// The rate of each edge, as a fraction of the largest one.
-pub(super) fn rate_fractions(topology: &Topology) -> DenseMap<EdgeIndex, f64> {
+pub(crate) fn rate_fractions(topology: &Topology) -> DenseMap<EdgeIndex, f64> {
     let heaviest = topology.weighted_edges().map(|(_, weight)| weight).max().unwrap_or(1);
     let rates = topology.weighted_edges().map(|(_, weight)| weight as f64 / heaviest as f64);
     rates.collect::<Vec<f64>>().into()

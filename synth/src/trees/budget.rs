@@ -76,6 +76,11 @@ impl<'a> FlowMeter<'a> {
         FlowMeter { budget, observer, tests: 0, edges: 0 }
     }
 
+    /// Who can stop the search.
+    pub(super) fn observer(&self) -> &'a dyn SearchObserver {
+        self.observer
+    }
+
     /// Counts one maximum flow in a network of so many arcs.
     pub(super) fn count_flow(&mut self, arcs: usize) -> Result<(), TreeError> {
         if self.observer.is_stopped() {

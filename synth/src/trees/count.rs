@@ -38,27 +38,36 @@ pub(super) fn find_least_time(
     let pieces = Rational::from_integer(k);
     let least = rho.checked_mul(topology.quantum())?.checked_mul(pieces)?;
     let timed = |rounds| TreeDemand::new(topology, &TimedTrees { roots, k, rounds });
+    let mut test = FeasibilityTest::new(topology, symmetry, &timed(least)?);
+    let rounds =
+        search_rounds(topology, least, &mut |rounds| test.is_feasible(&timed(rounds)?, meter))?;
+    timed(rounds)
+}
+
+/// The least number of rounds in which edges that carry whole numbers of pieces do something, if they do it in `least`
+/// rounds as long as fractions count. What they do in some rounds they do in more.
+pub(super) fn search_rounds(
+    topology: &Topology,
+    least: Rational,
+    is_feasible: &mut dyn FnMut(Rational) -> Result<bool, TreeError>,
+) -> Result<Rational, TreeError> {
     let weights: BTreeSet<u64> = topology.weighted_edges().map(|(_, weight)| weight).collect();
     // After so much more every edge carries, rounded down, at least what it carries in the least time without rounding.
     let slowest = weights.first().copied().unwrap_or(1);
     let extra = Rational::new(1, i128::from(slowest))?;
-    let mut best = timed(least.checked_add(extra)?)?;
-    let mut best_rounds = least.checked_add(extra)?;
-    let mut test = FeasibilityTest::new(topology, symmetry, &best);
+    let mut best = least.checked_add(extra)?;
     for &weight in weights.iter().rev() {
         let rate = Rational::from_integer(weight);
         let point = |pieces: i128| Rational::new(pieces, i128::from(weight));
         // The pieces that such an edge carries within the least time, and before the best time so far.
         let mut low = ceil(least.checked_mul(rate)?);
-        let mut high = ceil(best_rounds.checked_mul(rate)?) - 1;
+        let mut high = ceil(best.checked_mul(rate)?) - 1;
         // Most weights give nothing better: one test shows it.
         let mut next = high;
         while low <= high {
             let rounds = point(next)?;
-            let demand = timed(rounds)?;
-            if test.is_feasible(&demand, meter)? {
-                best = demand;
-                best_rounds = rounds;
+            if is_feasible(rounds)? {
+                best = rounds;
                 high = next - 1;
             } else {
                 low = next + 1;

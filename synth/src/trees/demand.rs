@@ -14,8 +14,6 @@ const MAX_TOTAL: u128 = 1 << 61;
 /// How many pieces go from where, within which time.
 #[derive(Clone, Debug)]
 pub(super) struct TreeDemand {
-    /// Which ranks are roots.
-    pub(super) roots: TreeRoots,
     /// How many pieces a chunk has.
     pub(super) k: u64,
     /// The time per chunk.
@@ -82,7 +80,7 @@ impl TreeDemand {
         }
         let pieces = Rational::from_integer(k).checked_mul(topology.quantum())?;
         let rho = rounds.checked_div(pieces)?;
-        Ok(TreeDemand { roots, k, rho, supplies, total: total as u64, capacities })
+        Ok(TreeDemand { k, rho, supplies, total: total as u64, capacities })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why there are no trees.
 
+use super::allreduce::AllReduceFlaw;
 use super::budget::PackLimit;
 use super::check::TreeFlaw;
 use crate::bound::BoundError;
@@ -29,6 +30,8 @@ pub enum TreeError {
     Arithmetic(ArithmeticError),
     /// The trees that were found are wrong, which is a bug.
     Flawed(TreeFlaw),
+    /// The trees of an AllReduce that were found are wrong, which is a bug.
+    FlawedAllReduce(AllReduceFlaw),
 }
 
 impl fmt::Display for TreeError {
@@ -44,6 +47,9 @@ impl fmt::Display for TreeError {
             TreeError::OutOfBudget(limit) => write!(f, "the budget of {limit} did not suffice"),
             TreeError::Arithmetic(error) => error.fmt(f),
             TreeError::Flawed(flaw) => write!(f, "the trees that were found are wrong: {flaw}"),
+            TreeError::FlawedAllReduce(flaw) => {
+                write!(f, "the trees that were found are wrong: {flaw}")
+            }
         }
     }
 }
@@ -65,5 +71,11 @@ impl From<ArithmeticError> for TreeError {
 impl From<TreeFlaw> for TreeError {
     fn from(flaw: TreeFlaw) -> Self {
         TreeError::Flawed(flaw)
+    }
+}
+
+impl From<AllReduceFlaw> for TreeError {
+    fn from(flaw: AllReduceFlaw) -> Self {
+        TreeError::FlawedAllReduce(flaw)
     }
 }

@@ -1,6 +1,5 @@
 //! Symmetries of a graph of ranks: how each rank is the image of the first one of its orbit.
 
-use super::TreeRoots;
 use super::rank_graph::RankGraph;
 use crate::automorphism::{OrbitMerger, Symmetry};
 use crate::dense::{DenseKey, DenseMap};
@@ -25,9 +24,13 @@ pub(super) struct Translations {
 }
 
 impl Translations {
-    /// The identity, which keeps a single root; else rotations, and generators of a symmetry of the topology, as far as
-    /// they keep the graph of ranks.
-    pub(super) fn find(graph: &RankGraph, symmetry: &Symmetry, roots: TreeRoots) -> Translations {
+    /// Rotations, and generators of a symmetry of the topology, as far as they keep the graph of ranks, and how many
+    /// pieces each rank is the root of.
+    pub(super) fn find(
+        graph: &RankGraph,
+        symmetry: &Symmetry,
+        supplies: &DenseMap<Vertex, u64>,
+    ) -> Translations {
         let ranks = graph.count_ranks();
         let mut generators: Vec<DenseMap<Vertex, Vertex>> = Vec::new();
         let mut orbits = OrbitMerger::new(ranks);
@@ -35,7 +38,8 @@ impl Translations {
             let is_new = graph.list_ranks().any(|rank| {
                 orbits.find_first(rank.index()) != orbits.find_first(map_rank(rank).index())
             });
-            if is_new && is_kept(graph, map_rank) {
+            let keeps_supply = |rank: Vertex| supplies[map_rank(rank)] == supplies[rank];
+            if is_new && graph.list_ranks().all(keeps_supply) && is_kept(graph, map_rank) {
                 graph.list_ranks().for_each(|rank| {
                     orbits.merge(rank.index(), map_rank(rank).index());
                 });
@@ -43,16 +47,11 @@ impl Translations {
                 generators.push(images.into());
             }
         };
-        match roots {
-            TreeRoots::EveryRank => {
-                for rotation in list_rotations(ranks as u32) {
-                    propose(&|rank| rotation.map_rank(rank));
-                }
-                for generator in &symmetry.generators {
-                    propose(&|rank| generator.map_vertex(rank));
-                }
-            }
-            TreeRoots::One(_) => {}
+        for rotation in list_rotations(ranks as u32) {
+            propose(&|rank| rotation.map_rank(rank));
+        }
+        for generator in &symmetry.generators {
+            propose(&|rank| generator.map_vertex(rank));
         }
         Translations::generate(ranks, &generators)
     }
@@ -175,7 +174,6 @@ mod tests {
     use crate::dense::DenseMap;
     use crate::families::{build_line, build_torus};
     use crate::graph::{Topology, Vertex};
-    use crate::trees::TreeRoots;
     use crate::trees::rank_graph::RankGraph;
     use crate::trees::split_graph::SplitGraph;
 
@@ -189,7 +187,7 @@ mod tests {
         let torus = build_torus(4, 6).unwrap();
         let graph = rank_graph(&torus);
         let trivial = Symmetry::trivial(&torus);
-        let found = Translations::find(&graph, &trivial, TreeRoots::EveryRank);
+        let found = Translations::find(&graph, &trivial, &DenseMap::filled(24, 1));
         assert_eq!(found.list_firsts().collect::<Vec<Vertex>>(), [Vertex(0)]);
         for rank in torus.ranks() {
             assert_eq!(found.map_forth(rank, Vertex(0)), rank);
@@ -199,7 +197,9 @@ mod tests {
                 assert_eq!(graph.find_capacity(from, to), graph.find_capacity(rank, other));
             }
         }
-        let one = Translations::find(&graph, &trivial, TreeRoots::One(Vertex(3)));
+        let mut supplies = DenseMap::filled(24, 0);
+        supplies[Vertex(3)] = 1;
+        let one = Translations::find(&graph, &trivial, &supplies);
         assert_eq!(one.list_firsts().count(), 24);
     }
 
@@ -209,7 +209,7 @@ mod tests {
         let mirrored = crate::automorphism::find_symmetry(&line);
         let count = |symmetry: &Symmetry| {
             let graph = rank_graph(&line);
-            Translations::find(&graph, symmetry, TreeRoots::EveryRank).list_firsts().count()
+            Translations::find(&graph, symmetry, &DenseMap::filled(6, 2)).list_firsts().count()
         };
         assert_eq!([count(&Symmetry::trivial(&line)), count(&mirrored)], [6, 3]);
     }
