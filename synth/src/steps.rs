@@ -6,6 +6,7 @@
 //! Each schedule is checked by [`crate::schedule::check_schedule`].
 
 pub mod bfb;
+pub mod boxes;
 mod construction;
 mod encode;
 mod error;
