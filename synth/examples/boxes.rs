@@ -2,6 +2,7 @@
 //! `cargo run --release -p ccl-synth --example boxes`.
 
 #![expect(clippy::print_stdout, reason = "times are what is asked for")]
+#![expect(clippy::indexing_slicing, reason = "it ends where something is missing")]
 #![expect(clippy::unwrap_used, reason = "it ends where something is missing")]
 
 use std::time::Instant;
@@ -31,7 +32,12 @@ fn main() {
             let point = own.schedule.measure();
             println!(
                 "  ({}, {}, {}) takes {}, bound {} by {:?}",
-                point.steps, point.rounds, point.chunks, own.time, own.bound.value, own.bound.witness
+                point.steps,
+                point.rounds,
+                point.chunks,
+                own.time,
+                own.bound.value,
+                own.bound.witness
             );
         }
     }
@@ -42,7 +48,13 @@ fn main() {
         let ranks = topology.count_ranks() as usize;
         let row = |_| (0..ranks).map(|_| random.u64(0..32)).collect();
         let traffic = TrafficMatrix::from_rows((0..ranks).map(row).collect()).unwrap();
-        for order in [BoxOrder::Direct, BoxOrder::RelayFirst, BoxOrder::Parts(2), BoxOrder::Parts(4), BoxOrder::Permutations] {
+        for order in [
+            BoxOrder::Direct,
+            BoxOrder::RelayFirst,
+            BoxOrder::Parts(2),
+            BoxOrder::Parts(4),
+            BoxOrder::Permutations,
+        ] {
             let start = Instant::now();
             let request = BoxRequest { max_chunks: 1, order };
             let Ok(own) = construct_box_alltoall(&topology, &boxes, &traffic, &request) else {
@@ -53,7 +65,11 @@ fn main() {
             let point = own.schedule.measure();
             println!(
                 "  {name}, {order:?}: {} steps take {}, bound {} by {:?}; {} terms; {time:.1} ms",
-                point.steps, own.time, own.bound.value, own.bound.witness, own.terms.len()
+                point.steps,
+                own.time,
+                own.bound.value,
+                own.bound.witness,
+                own.terms.len()
             );
         }
     }

@@ -4,6 +4,7 @@ use crate::collective::{Collective, CollectiveKind};
 use crate::graph::Topology;
 use crate::schedule::{StepSchedule, check_schedule, list_units};
 use crate::steps::bfb::find_breadth_first;
+use crate::steps::boxes::{BoxGrouping, TrafficMatrix, find_box_alltoalls};
 use crate::steps::exchange::{ExchangeRequest, find_exchange};
 use crate::steps::greedy::{GreedyOutcome, GreedyRequest, schedule_greedily};
 use crate::steps::scatter::{find_gather, find_scatter};
@@ -49,19 +50,34 @@ pub(super) fn construct_schedules(
             let found = find_gather(topology, root, max_chunks);
             found.map(|found| found.schedule).into_iter().collect()
         }
-        CollectiveKind::AllToAll => {
-            let units = list_units(&Collective::Known(kind), topology.count_ranks());
-            let request = ExchangeRequest {
-                max_chunks: max_chunks.min(MAX_EXCHANGE_CHUNKS),
-                ..ExchangeRequest::default()
-            };
-            let found = find_exchange(topology, &units, &request);
-            found.map(|found| found.schedule).into_iter().collect()
-        }
+        CollectiveKind::AllToAll => construct_exchanges(topology, max_chunks),
         CollectiveKind::AllReduce => Vec::new(),
     };
     let units = list_units(&Collective::Known(kind), topology.count_ranks());
     found.retain(|schedule| check_schedule(topology, &units, schedule).is_ok());
+    found
+}
+
+/// Schedules by boxes, if there are some, and one by ways of single pieces, unless a schedule by boxes takes the fewest
+/// steps and the least time.
+fn construct_exchanges(topology: &Topology, max_chunks: u32) -> Vec<StepSchedule> {
+    let traffic = TrafficMatrix::uniform(topology.count_ranks());
+    let by_boxes = BoxGrouping::find(topology)
+        .and_then(|boxes| find_box_alltoalls(topology, &boxes, &traffic, max_chunks).ok())
+        .unwrap_or_default();
+    // One of two steps comes first where some ranks are not joined directly.
+    let is_best =
+        by_boxes.first().is_some_and(|own| own.is_least() && own.schedule.rounds.len() <= 2);
+    let mut found: Vec<StepSchedule> = by_boxes.into_iter().map(|own| own.schedule).collect();
+    if !is_best {
+        let units = traffic.list_units();
+        let request = ExchangeRequest {
+            max_chunks: max_chunks.min(MAX_EXCHANGE_CHUNKS),
+            ..ExchangeRequest::default()
+        };
+        let exchange = find_exchange(topology, &units, &request);
+        found.extend(exchange.map(|found| found.schedule));
+    }
     found
 }
 

@@ -134,7 +134,7 @@ pub fn find_box_alltoalls(
     max_chunks: u32,
 ) -> Result<Vec<BoxSchedule>, BoxError> {
     let mut orders = vec![BoxOrder::Direct, BoxOrder::RelayFirst];
-    orders.extend((2..=boxes.boxes().len() as u32 + 1).map(BoxOrder::Parts));
+    orders.extend((1..=boxes.boxes().len() as u32 + 1).map(BoxOrder::Parts));
     let mut found: Vec<BoxSchedule> = Vec::new();
     for order in orders {
         let request = BoxRequest { max_chunks, order };
@@ -142,16 +142,22 @@ pub fn find_box_alltoalls(
             Ok(own) => found.push(own),
             Err(error) => match order {
                 BoxOrder::Direct | BoxOrder::RelayFirst => {}
-                BoxOrder::Parts(_) | BoxOrder::Permutations if found.is_empty() => return Err(error),
-                BoxOrder::Parts(_) | BoxOrder::Permutations => break,
+                BoxOrder::Parts(_) | BoxOrder::Permutations => {
+                    return if found.is_empty() { Err(error) } else { Ok(keep_fastest(found)) };
+                }
             },
         }
         if found.iter().any(BoxSchedule::is_least) {
             break;
         }
     }
+    Ok(keep_fastest(found))
+}
+
+/// Those that are faster than all with fewer steps.
+fn keep_fastest(mut found: Vec<BoxSchedule>) -> Vec<BoxSchedule> {
     found.sort_by_key(|own| (own.schedule.measure().steps, own.time));
-    let mut fastest = None;
+    let mut fastest: Option<Rational> = None;
     found.retain(|own| {
         let is_faster = fastest.is_none_or(|time| own.time < time);
         if is_faster {
@@ -159,7 +165,7 @@ pub fn find_box_alltoalls(
         }
         is_faster
     });
-    Ok(found)
+    found
 }
 
 /// The time per unit of the fewest rounds in which so many pieces of each can be moved.
@@ -227,8 +233,7 @@ impl<'a> BoxPlanner<'a> {
         // Neighbors have different ends, so that what comes first is spread.
         let ranks = self.topology.count_ranks();
         planned.sort_by_key(|own| ((own.to.0 + ranks - own.from.0) % ranks, own.from, own.piece));
-        let schedule =
-            place_pieces(self.topology, self.boxes, &planned, chunks, &mut self.paths)?;
+        let schedule = place_pieces(self.topology, self.boxes, &planned, chunks, &mut self.paths)?;
         Ok(PlannedSteps { schedule, terms })
     }
 
@@ -310,10 +315,12 @@ impl<'a> BoxPlanner<'a> {
     }
 }
 
-fn list_pieces(
-    pair: PairPieces,
-    crossing: Option<Crossing>,
-) -> impl Iterator<Item = PlannedPiece> {
+fn list_pieces(pair: PairPieces, crossing: Option<Crossing>) -> impl Iterator<Item = PlannedPiece> {
     let PairPieces { from, to, first: Piece(first), count } = pair;
-    (first..first + count).map(move |piece| PlannedPiece { piece: Piece(piece), from, to, crossing })
+    (first..first + count).map(move |piece| PlannedPiece {
+        piece: Piece(piece),
+        from,
+        to,
+        crossing,
+    })
 }

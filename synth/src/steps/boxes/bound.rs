@@ -93,12 +93,7 @@ fn is_port(topology: &Topology, boxes: &BoxGrouping, from: Vertex, to: Vertex) -
 }
 
 /// How much the edges out of a box, or into it, carry: the least cut between its ranks and all others.
-fn measure_cut(
-    topology: &Topology,
-    boxes: &BoxGrouping,
-    own: BoxIndex,
-    is_reversed: bool,
-) -> u64 {
+fn measure_cut(topology: &Topology, boxes: &BoxGrouping, own: BoxIndex, is_reversed: bool) -> u64 {
     let vertices = topology.count_vertices() as u32;
     let [source, sink] = [FlowNode(vertices), FlowNode(vertices + 1)];
     let mut network = FlowNetwork::new(vertices as usize + 2);

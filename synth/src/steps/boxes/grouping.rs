@@ -175,8 +175,7 @@ fn list_components(topology: &Topology, least_weight: u64) -> Vec<Vec<Vertex>> {
 mod tests {
     use super::BoxGrouping;
     use crate::families::{
-        BoxShape, RelativeGraph, build_boxes, build_dgx1, build_hub, build_torus,
-        build_two_cliques,
+        BoxShape, RelativeGraph, build_boxes, build_dgx1, build_hub, build_torus, build_two_cliques,
     };
     use crate::graph::{SwitchAbilities, Topology, Vertex};
     use crate::steps::boxes::BoxError;
@@ -202,7 +201,9 @@ mod tests {
         }
         let cliques = BoxGrouping::find(&build_two_cliques(4, 4).unwrap()).unwrap();
         assert_eq!(cliques.boxes().len(), 2);
-        assert!(cliques.is_inside(Vertex(0), Vertex(3)) && !cliques.is_inside(Vertex(3), Vertex(4)));
+        assert!(
+            cliques.is_inside(Vertex(0), Vertex(3)) && !cliques.is_inside(Vertex(3), Vertex(4))
+        );
     }
 
     #[test]

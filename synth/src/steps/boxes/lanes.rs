@@ -99,14 +99,9 @@ struct Ends {
 }
 
 /// All members, the one at an index first.
-fn rotate(
-    ranks: &[Vertex],
-    index: usize,
-    count: usize,
-) -> impl Iterator<Item = Vertex> + use<'_> {
-    (0..count.min(ranks.len())).filter_map(move |offset| {
-        ranks.get((index + offset) % ranks.len()).copied()
-    })
+fn rotate(ranks: &[Vertex], index: usize, count: usize) -> impl Iterator<Item = Vertex> + use<'_> {
+    (0..count.min(ranks.len()))
+        .filter_map(move |offset| ranks.get((index + offset) % ranks.len()).copied())
 }
 
 fn choose_lane(
@@ -150,11 +145,13 @@ mod tests {
     use crate::steps::boxes::grouping::BoxGrouping;
     use crate::steps::boxes::paths::HopPaths;
 
+    /// The lanes from the first box to the second one, with twice what they carry in a round.
     fn choose(topology: &Topology) -> Vec<[u64; 3]> {
         let boxes = BoxGrouping::find(topology).unwrap();
         let mut paths = HopPaths::new(topology, &boxes);
         let lanes = choose_lanes(&boxes.boxes()[0], &boxes.boxes()[1], &mut paths);
-        let list = |lane: &Lane| [u64::from(lane.from.0), u64::from(lane.to.0), lane.share / 2520];
+        let list =
+            |lane: &Lane| [u64::from(lane.from.0), u64::from(lane.to.0), lane.share * 2 / 2520];
         lanes.iter().map(list).collect()
     }
 
@@ -162,16 +159,17 @@ mod tests {
     fn lanes_are_rails() {
         let abilities = SwitchAbilities::default();
         for rails in [1, 2, 4] {
-            let shape = BoxShape { boxes: 2, ranks: 4, port_rate: 3, card_rate: 1, rails, abilities };
+            let shape =
+                BoxShape { boxes: 2, ranks: 4, port_rate: 3, card_rate: 1, rails, abilities };
             let lanes = choose(&build_boxes(shape).unwrap());
-            assert_eq!(lanes, [[0, 4, 1], [1, 5, 1], [2, 6, 1], [3, 7, 1]]);
+            assert_eq!(lanes, [[0, 4, 2], [1, 5, 2], [2, 6, 2], [3, 7, 2]]);
         }
-        assert_eq!(choose(&build_two_cliques(3, 4).unwrap()), [[2, 3, 1]]);
+        assert_eq!(choose(&build_two_cliques(3, 4).unwrap()), [[2, 3, 2]]);
     }
 
     #[test]
     fn cards_of_different_ranks_share_what_they_carry() {
-        // Ranks 0 and 1 have cards of rate 4; only rank 5 of the other box has one, of rate 4.
+        // Ranks 0 and 1 have cards; only rank 5 of the other box has one.
         let mut graph = RelativeGraph::new(6);
         let network = graph.add_switch(SwitchAbilities::default());
         for first in [0, 3] {
@@ -179,7 +177,9 @@ mod tests {
                 graph.add_link(Vertex(first + one), Vertex(first + other), 8);
             }
         }
-        [0, 1, 5].map(|rank| graph.add_link(Vertex(rank), network, 4));
-        assert_eq!(choose(&graph.build().unwrap()), [[0, 5, 2], [1, 5, 2]]);
+        for rank in [0, 1, 5] {
+            graph.add_link(Vertex(rank), network, 4);
+        }
+        assert_eq!(choose(&graph.build().unwrap()), [[0, 5, 1], [1, 5, 1]]);
     }
 }

@@ -96,8 +96,7 @@ impl<'a> HopPaths<'a> {
             let edges = self.finder.entering(vertex).iter();
             edges.map(|edge| EdgeBehind { edge: *edge, tail: self.finder.edge(*edge).from })
         };
-        let is_way =
-            |own: &EdgeBehind| own.tail == from || self.is_way(own.tail, from, is_inside);
+        let is_way = |own: &EdgeBehind| own.tail == from || self.is_way(own.tail, from, is_inside);
         let entering = list_entering(to).filter(is_way);
         let Some(last) = entering.filter_map(|own| level_of(own.tail)).min() else {
             return Vec::new();

@@ -57,8 +57,7 @@ pub(super) fn place_pieces(
 ) -> Result<StepSchedule, BoxError> {
     let crossings = || planned.iter().filter_map(|own| Some((own, own.crossing?)));
     let parts = crossings().map(|(_, crossing)| crossing.part + 1).max().unwrap_or(0);
-    let is_led =
-        crossings().any(|(own, crossing)| crossing.part == 0 && own.from != crossing.from);
+    let is_led = crossings().any(|(own, crossing)| crossing.part == 0 && own.from != crossing.from);
     let is_trailed =
         crossings().any(|(own, crossing)| crossing.part + 1 == parts && own.to != crossing.to);
     let lead = u32::from(is_led);

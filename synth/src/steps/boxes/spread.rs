@@ -160,7 +160,8 @@ fn match_slots(request: &SpreadRequest<'_>, slots: &[LaneSlot]) -> (FlowNetwork,
                 PartClass::Between => is_ready || is_there,
             };
             if is_fit && slot.room > 0 {
-                let arc = network.add_arc(pair_node(number), slot_node(index), u64::from(pair.count));
+                let arc =
+                    network.add_arc(pair_node(number), slot_node(index), u64::from(pair.count));
                 arcs.push(SlotArc { pair: number, slot: index, arc });
             }
         }
@@ -219,7 +220,8 @@ mod tests {
         for ((part, _), load) in loads {
             assert!(load <= lengths[part as usize]);
         }
-        let count = |test: &dyn Fn(&PlannedPiece) -> bool| planned.iter().filter(|own| test(own)).count();
+        let count =
+            |test: &dyn Fn(&PlannedPiece) -> bool| planned.iter().filter(|own| test(own)).count();
         let crossing = |own: &PlannedPiece| own.crossing.unwrap();
         let is_late = |own: &PlannedPiece| own.from != crossing(own).from;
         let is_early = |own: &PlannedPiece| own.to != crossing(own).to;

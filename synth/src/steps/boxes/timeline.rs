@@ -59,11 +59,7 @@ impl Timeline {
         Ok(timeline)
     }
 
-    fn add_spans(
-        &mut self,
-        lengths: &DenseMap<BoxIndex, DenseMap<BoxIndex, u64>>,
-        ends: &[u64],
-    ) {
+    fn add_spans(&mut self, lengths: &DenseMap<BoxIndex, DenseMap<BoxIndex, u64>>, ends: &[u64]) {
         let mut rest = lengths.clone();
         let mut start = 0;
         for term in &self.terms {

@@ -136,8 +136,11 @@ mod tests {
     #[test]
     fn units_are_counted() {
         let matrix = TrafficMatrix::from_rows(vec![vec![1, 2], vec![0, 0]]).unwrap();
-        let ends: Vec<(Vertex, usize)> =
-            matrix.list_units().iter().map(|unit| (unit.origins[0], unit.receivers.len())).collect();
+        let ends: Vec<(Vertex, usize)> = matrix
+            .list_units()
+            .iter()
+            .map(|unit| (unit.origins[0], unit.receivers.len()))
+            .collect();
         assert_eq!(ends, [(Vertex(0), 0), (Vertex(0), 1), (Vertex(0), 1)]);
         assert_eq!(matrix.count_units(), 3);
         assert_eq!(TrafficMatrix::from_rows(vec![vec![1]; 2]), Err(BoxError::BadMatrix));
