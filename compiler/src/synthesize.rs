@@ -3,6 +3,7 @@
 //! In: a machine, a collective, and a schedule for it (`synth::schedule`). Out: a `.ccl` file that is formatted. Nothing
 //! here is taken on trust: whoever writes the file compiles and checks the text first.
 //!
+//! - `boxes` writes AllToAlls on boxes with rails, as formulas.
 //! - `channels` says which channels the schedule needs: memory, ports, or both.
 //! - `rows` turns moves into the lines of a table.
 //! - `table` writes schedules in which a piece has the same place on all ranks: AllGather, Broadcast, ReduceScatter,
@@ -11,6 +12,7 @@
 //! - `routed` writes those in which each piece goes from an input to an output, through scratch memory on its way:
 //!   AllToAll, Scatter and Gather.
 
+mod boxes;
 mod channels;
 mod routed;
 mod rows;
@@ -19,6 +21,7 @@ mod trees;
 
 use crate::machine::Machine;
 use crate::syntax;
+pub use boxes::{RailBoxes, write_box_program};
 pub use trees::{MAX_TREES, write_tree_program};
 
 use channels::{Channels, UsedWay};
@@ -120,6 +123,9 @@ pub fn write_step_program(
     head: &ProgramHead<'_>,
     schedule: &StepSchedule,
 ) -> Result<String, UnwrittenProgram> {
+    if let Some(boxes) = RailBoxes::find(head, schedule) {
+        return write_box_program(head, boxes);
+    }
     if schedule.moves.len() > MAX_TABLE_MOVES {
         return Err(UnwrittenProgram::TooManyMoves { moves: schedule.moves.len() });
     }

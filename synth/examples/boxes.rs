@@ -11,7 +11,8 @@ use synth::families::{BoxShape, RelativeGraph, build_boxes, build_two_cliques};
 use synth::graph::{SwitchAbilities, Topology, Vertex};
 use synth::schedule::check_schedule;
 use synth::steps::boxes::{
-    BoxGrouping, BoxOrder, BoxRequest, TrafficMatrix, construct_box_alltoall, find_box_alltoalls,
+    BoxGrouping, BoxOrder, BoxRequest, BoxSearchRequest, TrafficMatrix, construct_box_alltoall,
+    find_box_alltoalls,
 };
 
 const PLAIN: SwitchAbilities = SwitchAbilities { multicast: false, reduce: false };
@@ -20,8 +21,10 @@ fn main() {
     for (name, topology) in list_machines() {
         let start = Instant::now();
         let boxes = BoxGrouping::find(&topology).unwrap();
-        let traffic = TrafficMatrix::uniform(topology.count_ranks());
-        let found = find_box_alltoalls(&topology, &boxes, &traffic, 12).unwrap();
+        let traffic = TrafficMatrix::uniform(topology.count_ranks()).unwrap();
+        let found = find_box_alltoalls(&topology, &boxes, &traffic, &BoxSearchRequest::default())
+            .unwrap()
+            .schedules;
         let time = start.elapsed().as_secs_f64() * 1e3;
         let start = Instant::now();
         let least = bound_alltoall(&topology).unwrap().value;

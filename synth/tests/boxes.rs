@@ -16,17 +16,22 @@ use synth::graph::{SwitchAbilities, Topology, Vertex};
 use synth::rational::Rational;
 use synth::schedule::{check_schedule, list_units};
 use synth::steps::boxes::{
-    BoxError, BoxGrouping, BoxIndex, BoxOrder, BoxRequest, BoxSchedule, BoxWitness, TrafficMatrix,
-    bound_box_alltoall, construct_box_alltoall, find_box_alltoalls,
+    BoxError, BoxGrouping, BoxIndex, BoxOrder, BoxRequest, BoxSchedule, BoxSearchRequest,
+    BoxWitness, TrafficMatrix, bound_box_alltoall, construct_box_alltoall, find_box_alltoalls,
 };
 
 const PLAIN: SwitchAbilities = SwitchAbilities { multicast: false, reduce: false };
 
+fn request(max_chunks: u32) -> BoxSearchRequest {
+    BoxSearchRequest { max_chunks, ..BoxSearchRequest::default() }
+}
+
 /// Schedules of an AllToAll, after a check that they do what it demands.
 fn find_uniform(topology: &Topology, max_chunks: u32) -> Vec<BoxSchedule> {
     let grouping = BoxGrouping::find(topology).unwrap();
-    let traffic = TrafficMatrix::uniform(topology.count_ranks());
-    let found = find_box_alltoalls(topology, &grouping, &traffic, max_chunks).unwrap();
+    let traffic = TrafficMatrix::uniform(topology.count_ranks()).unwrap();
+    let found =
+        find_box_alltoalls(topology, &grouping, &traffic, &request(max_chunks)).unwrap().schedules;
     let units = list_units(&Collective::Known(CollectiveKind::AllToAll), topology.count_ranks());
     for own in &found {
         assert_eq!(check_schedule(topology, &units, &own.schedule), Ok(()));
@@ -94,8 +99,8 @@ fn two_steps_are_enough_on_rails() {
     }
     let topology = graph.build().unwrap();
     let grouping = BoxGrouping::of_size(&topology, 8).unwrap();
-    let traffic = TrafficMatrix::uniform(32);
-    let found = find_box_alltoalls(&topology, &grouping, &traffic, 1).unwrap();
+    let traffic = TrafficMatrix::uniform(32).unwrap();
+    let found = find_box_alltoalls(&topology, &grouping, &traffic, &request(1)).unwrap().schedules;
     assert_eq!(list_sizes(&found), [[2, 6, 1]]);
     assert!(found[0].is_least());
 }
@@ -146,7 +151,7 @@ fn frontiers_take_what_boxes_give() {
 fn machines_without_lanes_are_refused() {
     let dgx1 = build_dgx1().unwrap();
     let grouping = BoxGrouping::of_size(&dgx1, 4).unwrap();
-    let traffic = TrafficMatrix::uniform(8);
+    let traffic = TrafficMatrix::uniform(8).unwrap();
     let request = |order| BoxRequest { max_chunks: 1, order };
     let construct =
         |order| construct_box_alltoall(&dgx1, &grouping, &traffic, &request(order)).map(|_| ());
@@ -167,9 +172,9 @@ fn machines_without_lanes_are_refused() {
         let request = BoxRequest { max_chunks: 1, order: BoxOrder::Parts(2) };
         construct_box_alltoall(&topology, &grouping, traffic, &request).map(|_| ())
     };
-    let split = construct(&TrafficMatrix::uniform(6));
+    let split = construct(&TrafficMatrix::uniform(6).unwrap());
     assert_eq!(split, Err(BoxError::SplitBox { from, to: Vertex(2) }));
-    assert_eq!(construct(&TrafficMatrix::uniform(5)), Err(BoxError::BadMatrix));
+    assert_eq!(construct(&TrafficMatrix::uniform(5).unwrap()), Err(BoxError::BadMatrix));
 }
 
 /// Amounts in which a few pairs of ranks have much, and many have nothing.
@@ -251,7 +256,8 @@ fn dense_amounts_come_near_the_bound() {
         let rows = (0..ranks).map(|_| (0..ranks).map(|_| random.u64(0..32)).collect()).collect();
         let traffic = TrafficMatrix::from_rows(rows).unwrap();
         let grouping = BoxGrouping::find(&topology).unwrap();
-        let found = find_box_alltoalls(&topology, &grouping, &traffic, 1).unwrap();
+        let found =
+            find_box_alltoalls(&topology, &grouping, &traffic, &request(1)).unwrap().schedules;
         let best = found.last().unwrap();
         // Whole pieces on each lane, and what is moved before the first part and after the last one.
         let limit = best.bound.value.checked_mul("21/20".parse().unwrap()).unwrap();

@@ -59,6 +59,8 @@ fn programs_are_right() {
         ("allreduce", "full(ranks=4)"),
         ("allgather", "dgx_h100(boxes=2)"),
         ("reducescatter", "rail_optimized(boxes=2,rails=2)"),
+        ("alltoall", "dgx_a100(boxes=2)"),
+        ("alltoall", "mi300x(boxes=2)"),
     ];
     let mut count = 0;
     for (index, (collective, machine)) in rows.into_iter().enumerate() {
@@ -77,6 +79,21 @@ fn programs_are_right() {
         }
     }
     assert!(count >= rows.len(), "{count}");
+}
+
+/// The program of an AllToAll on boxes does not grow with them: it has formulas instead of a table.
+#[test]
+fn boxes_have_programs_of_formulas() {
+    let folder = empty();
+    for (boxes, rounds) in [(2, 8), (16, 120)] {
+        let line = format!("alltoall --topology dgx_h100(boxes={boxes}) -o boxes.ccl");
+        let found = synthesize(&folder, &line, 0);
+        assert_eq!(list_sizes(&found), [[2, rounds, 1]]);
+        let text = folder.read("boxes.ccl");
+        let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+        assert!(text.lines().filter(is_code).count() <= 50, "{text}");
+        ends(folder.cclc("check boxes.ccl --deny warnings"), 0);
+    }
 }
 
 #[test]

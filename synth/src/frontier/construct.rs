@@ -4,7 +4,7 @@ use crate::collective::{Collective, CollectiveKind};
 use crate::graph::Topology;
 use crate::schedule::{StepSchedule, check_schedule, list_units};
 use crate::steps::bfb::find_breadth_first;
-use crate::steps::boxes::{BoxGrouping, TrafficMatrix, find_box_alltoalls};
+use crate::steps::boxes::{BoxGrouping, BoxSearchRequest, TrafficMatrix, find_box_alltoalls};
 use crate::steps::exchange::{ExchangeRequest, find_exchange};
 use crate::steps::greedy::{GreedyOutcome, GreedyRequest, schedule_greedily};
 use crate::steps::scatter::{find_gather, find_scatter};
@@ -61,10 +61,11 @@ pub(super) fn construct_schedules(
 /// Schedules by boxes, if there are some, and one by ways of single pieces, unless a schedule by boxes takes the fewest
 /// steps and the least time.
 fn construct_exchanges(topology: &Topology, max_chunks: u32) -> Vec<StepSchedule> {
-    let traffic = TrafficMatrix::uniform(topology.count_ranks());
+    let Ok(traffic) = TrafficMatrix::uniform(topology.count_ranks()) else { return Vec::new() };
+    let request = BoxSearchRequest { max_chunks, ..BoxSearchRequest::default() };
     let by_boxes = BoxGrouping::find(topology)
-        .and_then(|boxes| find_box_alltoalls(topology, &boxes, &traffic, max_chunks).ok())
-        .unwrap_or_default();
+        .and_then(|boxes| find_box_alltoalls(topology, &boxes, &traffic, &request).ok())
+        .map_or_else(Vec::new, |found| found.schedules);
     // One of two steps comes first where some ranks are not joined directly.
     let is_best =
         by_boxes.first().is_some_and(|own| own.is_least() && own.schedule.rounds.len() <= 2);

@@ -25,7 +25,7 @@ mod spread;
 mod timeline;
 mod traffic;
 
-pub use birkhoff::{PermutationTerm, UnfitMatrix, decompose_matrix};
+pub use birkhoff::{MAX_ENTRIES, PermutationTerm, UnfitMatrix, decompose_matrix};
 pub use bound::{BoxBound, BoxWitness, bound_box_alltoall};
 pub use error::BoxError;
 pub use grouping::{BoxGrouping, BoxIndex};
@@ -90,6 +90,31 @@ impl BoxSchedule {
     }
 }
 
+/// What is asked for by a search over orders of steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BoxSearchRequest {
+    /// Up to how many pieces each unit has.
+    pub max_chunks: u32,
+    /// How many moves the schedules that are tried have, all together: none is begun after that. The default takes some
+    /// seconds.
+    pub max_moves: u64,
+}
+
+impl Default for BoxSearchRequest {
+    fn default() -> BoxSearchRequest {
+        BoxSearchRequest { max_chunks: 12, max_moves: 1 << 20 }
+    }
+}
+
+/// What a search over orders of steps found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoxSearch {
+    /// Schedules, each of which takes more steps and less time than those before.
+    pub schedules: Vec<BoxSchedule>,
+    /// Whether it ended at [`BoxSearchRequest::max_moves`].
+    pub is_stopped: bool,
+}
+
 /// A schedule of an AllToAll with any amounts, for that number of pieces of each unit, up to a largest one, for which the
 /// time is the least; of several such ones the smallest.
 ///
@@ -102,28 +127,13 @@ pub fn construct_box_alltoall(
     request: &BoxRequest,
 ) -> Result<BoxSchedule, BoxError> {
     let bound = bound_box_alltoall(topology, boxes, traffic)?;
-    let mut planner = BoxPlanner::new(topology, boxes, traffic, request.order)?;
-    let mut best: Option<BoxSchedule> = None;
-    for chunks in 1..=request.max_chunks {
-        if let Some(best) = &best
-            && round_up(bound.value, chunks, topology)? >= best.time
-        {
-            continue;
-        }
-        let PlannedSteps { schedule, terms } = planner.plan(chunks)?;
-        let time = schedule.measure().compute_time(topology)?;
-        if best.as_ref().is_none_or(|best| time < best.time) {
-            best = Some(BoxSchedule { schedule, time, bound, terms });
-        }
-        if time <= bound.value {
-            break;
-        }
-    }
-    best.ok_or(BoxError::NoChunks)
+    let mut planner = BoxPlanner::new(topology, boxes, traffic)?;
+    let mut moves_left = u64::MAX;
+    planner.construct(bound, *request, &mut moves_left)
 }
 
-/// Schedules of an AllToAll with any amounts, each of which takes more steps and less time than those before: with as few
-/// steps as possible first, up to one step more than there are boxes, and until one takes the least time.
+/// Schedules of an AllToAll with any amounts: with as few steps as possible first, up to one step more than there are boxes,
+/// and until one takes the least time.
 ///
 /// # Errors
 /// [`BoxError`], if no order of steps has a schedule: that of [`BoxOrder::Parts`].
@@ -131,27 +141,30 @@ pub fn find_box_alltoalls(
     topology: &Topology,
     boxes: &BoxGrouping,
     traffic: &TrafficMatrix,
-    max_chunks: u32,
-) -> Result<Vec<BoxSchedule>, BoxError> {
+    request: &BoxSearchRequest,
+) -> Result<BoxSearch, BoxError> {
+    let bound = bound_box_alltoall(topology, boxes, traffic)?;
+    let mut planner = BoxPlanner::new(topology, boxes, traffic)?;
     let mut orders = vec![BoxOrder::Direct, BoxOrder::RelayFirst];
     orders.extend((1..=boxes.boxes().len() as u32 + 1).map(BoxOrder::Parts));
     let mut found: Vec<BoxSchedule> = Vec::new();
+    let mut moves_left = request.max_moves;
+    let mut failure = None;
     for order in orders {
-        let request = BoxRequest { max_chunks, order };
-        match construct_box_alltoall(topology, boxes, traffic, &request) {
-            Ok(own) => found.push(own),
-            Err(error) => match order {
-                BoxOrder::Direct | BoxOrder::RelayFirst => {}
-                BoxOrder::Parts(_) | BoxOrder::Permutations => {
-                    return if found.is_empty() { Err(error) } else { Ok(keep_fastest(found)) };
-                }
-            },
-        }
-        if found.iter().any(BoxSchedule::is_least) {
+        if found.iter().any(BoxSchedule::is_least) || (moves_left == 0 && !found.is_empty()) {
             break;
         }
+        let own = BoxRequest { max_chunks: request.max_chunks, order };
+        match planner.construct(bound, own, &mut moves_left) {
+            Ok(own) => found.push(own),
+            Err(error) => failure = Some(error),
+        }
     }
-    Ok(keep_fastest(found))
+    let is_stopped = moves_left == 0 && !found.iter().any(BoxSchedule::is_least);
+    match failure {
+        Some(failure) if found.is_empty() => Err(failure),
+        Some(_) | None => Ok(BoxSearch { schedules: keep_fastest(found), is_stopped }),
+    }
 }
 
 /// Those that are faster than all with fewer steps.
@@ -187,10 +200,9 @@ struct BoxPlanner<'a> {
     topology: &'a Topology,
     boxes: &'a BoxGrouping,
     traffic: &'a TrafficMatrix,
-    order: BoxOrder,
     sums: DenseMap<BoxIndex, DenseMap<BoxIndex, u64>>,
     paths: HopPaths<'a>,
-    lanes: Option<LaneMap>,
+    lanes: LaneMap,
 }
 
 impl<'a> BoxPlanner<'a> {
@@ -198,20 +210,41 @@ impl<'a> BoxPlanner<'a> {
         topology: &'a Topology,
         boxes: &'a BoxGrouping,
         traffic: &'a TrafficMatrix,
-        order: BoxOrder,
     ) -> Result<BoxPlanner<'a>, BoxError> {
         let sums = traffic.sum_boxes(boxes);
         let mut paths = HopPaths::new(topology, boxes);
-        let lanes = match order {
-            BoxOrder::Direct => None,
-            BoxOrder::RelayFirst | BoxOrder::Parts(_) | BoxOrder::Permutations => {
-                Some(LaneMap::find(boxes, &sums, &mut paths)?)
-            }
-        };
-        Ok(BoxPlanner { topology, boxes, traffic, order, sums, paths, lanes })
+        let lanes = LaneMap::find(boxes, &sums, &mut paths)?;
+        Ok(BoxPlanner { topology, boxes, traffic, sums, paths, lanes })
     }
 
-    fn plan(&mut self, chunks: u32) -> Result<PlannedSteps, BoxError> {
+    /// Tries numbers of pieces, until there are no moves left.
+    fn construct(
+        &mut self,
+        bound: BoxBound,
+        request: BoxRequest,
+        moves_left: &mut u64,
+    ) -> Result<BoxSchedule, BoxError> {
+        let mut best: Option<BoxSchedule> = None;
+        for chunks in 1..=request.max_chunks {
+            if let Some(best) = &best
+                && (*moves_left == 0 || round_up(bound.value, chunks, self.topology)? >= best.time)
+            {
+                continue;
+            }
+            let PlannedSteps { schedule, terms } = self.plan(request.order, chunks)?;
+            *moves_left = moves_left.saturating_sub(schedule.moves.len() as u64);
+            let time = schedule.measure().compute_time(self.topology)?;
+            if best.as_ref().is_none_or(|best| time < best.time) {
+                best = Some(BoxSchedule { schedule, time, bound, terms });
+            }
+            if time <= bound.value {
+                break;
+            }
+        }
+        best.ok_or(BoxError::NoChunks)
+    }
+
+    fn plan(&mut self, order: BoxOrder, chunks: u32) -> Result<PlannedSteps, BoxError> {
         // Each piece has three moves at most.
         let pieces = self.traffic.count_units().saturating_mul(u64::from(chunks));
         if pieces.saturating_mul(3) > MAX_MOVES {
@@ -220,12 +253,12 @@ impl<'a> BoxPlanner<'a> {
         let mut pairs = self.traffic.list_pairs(chunks);
         pairs.retain(|pair| pair.from != pair.to);
         let mut terms = Vec::new();
-        let mut planned = match (self.order, &self.lanes) {
-            (BoxOrder::Direct, _) | (_, None) => self.plan_directly(&pairs),
-            (BoxOrder::RelayFirst, Some(lanes)) => self.plan_relays(&pairs, lanes)?,
-            (BoxOrder::Parts(_) | BoxOrder::Permutations, Some(lanes)) => {
-                let timeline = self.plan_timeline(lanes, chunks)?;
-                let planned = self.plan_parts(&pairs, lanes, &timeline);
+        let mut planned = match order {
+            BoxOrder::Direct => self.plan_directly(&pairs),
+            BoxOrder::RelayFirst => self.plan_relays(&pairs)?,
+            BoxOrder::Parts(_) | BoxOrder::Permutations => {
+                let timeline = self.plan_timeline(order, chunks)?;
+                let planned = self.plan_parts(&pairs, &timeline);
                 terms = timeline.terms;
                 planned
             }
@@ -245,16 +278,12 @@ impl<'a> BoxPlanner<'a> {
         pairs.iter().flat_map(|pair| list_pieces(*pair, plan(pair))).collect()
     }
 
-    fn plan_relays(
-        &self,
-        pairs: &[PairPieces],
-        lanes: &LaneMap,
-    ) -> Result<Vec<PlannedPiece>, BoxError> {
+    fn plan_relays(&self, pairs: &[PairPieces]) -> Result<Vec<PlannedPiece>, BoxError> {
         let mut planned = Vec::new();
         for pair in pairs {
             let mut crossing = None;
             if let Some(BoxPair { from, to }) = self.find_boxes(pair) {
-                let lane = lanes.list(from, to).iter().find(|lane| lane.to == pair.to);
+                let lane = self.lanes.list(from, to).iter().find(|lane| lane.to == pair.to);
                 let lane = lane.ok_or(BoxError::NoLane { from, to })?;
                 let part = u32::from(lane.from != pair.from);
                 crossing = Some(Crossing { from: lane.from, to: lane.to, part });
@@ -266,27 +295,22 @@ impl<'a> BoxPlanner<'a> {
 
     /// The time that boxes need for each other: in the unit in which the lane with the least share carries a piece for each
     /// unit of that share.
-    fn plan_timeline(&self, lanes: &LaneMap, chunks: u32) -> Result<Timeline, BoxError> {
+    fn plan_timeline(&self, order: BoxOrder, chunks: u32) -> Result<Timeline, BoxError> {
         let count = self.boxes.boxes().len();
         let mut lengths = DenseMap::filled(count, DenseMap::filled(count, 0));
-        let least = lanes.least_share();
+        let least = self.lanes.least_share();
         for from in self.boxes.indices() {
             for to in self.boxes.indices() {
-                let shares: u64 = lanes.list(from, to).iter().map(|lane| lane.share).sum();
+                let shares: u64 = self.lanes.list(from, to).iter().map(|lane| lane.share).sum();
                 let pieces = u128::from(self.sums[from][to]) * u128::from(chunks);
                 let length = (pieces * u128::from(least)).div_ceil(u128::from(shares.max(1)));
                 lengths[from][to] = u64::try_from(length).map_err(|_| BoxError::TooLarge)?;
             }
         }
-        Timeline::plan(&lengths, self.order, lanes.rate)
+        Timeline::plan(&lengths, order, self.lanes.rate)
     }
 
-    fn plan_parts(
-        &self,
-        pairs: &[PairPieces],
-        lanes: &LaneMap,
-        timeline: &Timeline,
-    ) -> Vec<PlannedPiece> {
+    fn plan_parts(&self, pairs: &[PairPieces], timeline: &Timeline) -> Vec<PlannedPiece> {
         let mut planned = Vec::new();
         let mut crossing: BTreeMap<BoxPair, Vec<PairPieces>> = BTreeMap::new();
         for pair in pairs {
@@ -298,7 +322,7 @@ impl<'a> BoxPlanner<'a> {
         for (boxes, pairs) in crossing {
             let request = SpreadRequest {
                 pairs: &pairs,
-                lanes: lanes.list(boxes.from, boxes.to),
+                lanes: self.lanes.list(boxes.from, boxes.to),
                 spans: timeline.spans.get(&boxes).map_or(&[], Vec::as_slice),
                 parts: timeline.parts,
                 turn: (boxes.from.0 + boxes.to.0) as usize,

@@ -25,7 +25,12 @@ pub enum UnfitMatrix {
     NotSquare,
     /// The sum of a row or of a column does not fit into 64 bits.
     TooLarge,
+    /// The searches for permutations would look at more than [`MAX_ENTRIES`] entries.
+    OutOfWork,
 }
+
+/// How many entries are looked at: some seconds. Matrices of 100 rows need a hundredth of it.
+pub const MAX_ENTRIES: u64 = 1 << 32;
 
 /// Permutations whose sum has at least the entries of a matrix, and whose weights sum up to the largest sum of a row or a
 /// column: there are none with less. The matrix is filled up until all rows and columns have that sum. There are at most
@@ -36,18 +41,23 @@ pub enum UnfitMatrix {
 pub fn decompose_matrix(rows: &[Vec<u64>]) -> Result<Vec<PermutationTerm>, UnfitMatrix> {
     let mut rest = Rest::fill_up(rows)?;
     let mut terms = Vec::new();
+    let mut entries_left = MAX_ENTRIES;
     let largest = rest.entries.iter().copied().max().unwrap_or(0);
     let mut least = if largest == 0 { 0 } else { 1_u64 << largest.ilog2() };
     while least > 0 && rest.sum > 0 {
         for offset in 0..rest.size {
+            entries_left = entries_left.saturating_sub(rest.size as u64);
             let columns = (0..rest.size).map(|row| (row + offset) % rest.size).collect();
             terms.extend(rest.take(columns, least));
         }
         let mut matching = Matching::new(rest.size);
-        while matching.complete(&rest, least) {
+        while matching.complete(&rest, least, &mut entries_left) {
             let columns = matching.columns.iter().flatten().copied().collect();
             terms.extend(rest.take(columns, least));
             matching.drop_small(&rest, least);
+        }
+        if entries_left == 0 {
+            return Err(UnfitMatrix::OutOfWork);
         }
         least /= 2;
     }
@@ -135,19 +145,23 @@ impl Matching {
     }
 
     /// Gives each row a column where the entry is at least `least`, if that is possible.
-    fn complete(&mut self, rest: &Rest, least: u64) -> bool {
+    fn complete(&mut self, rest: &Rest, least: u64, entries_left: &mut u64) -> bool {
         (0..rest.size).all(|row| {
             let has_column = self.columns.get(row).is_some_and(Option::is_some);
-            has_column || self.augment(rest, least, row)
+            has_column || self.augment(rest, least, row, entries_left)
         })
     }
 
     /// Gives a row a column; other rows may get others in exchange (Berge, "Two theorems in graph theory", 1957).
-    fn augment(&mut self, rest: &Rest, least: u64, row: usize) -> bool {
+    fn augment(&mut self, rest: &Rest, least: u64, row: usize, entries_left: &mut u64) -> bool {
         // For each column the row from which it was reached.
         let mut before: Vec<Option<usize>> = vec![None; rest.size];
         let mut open = VecDeque::from([row]);
         while let Some(at) = open.pop_front() {
+            *entries_left = entries_left.saturating_sub(rest.size as u64);
+            if *entries_left == 0 {
+                return false;
+            }
             for (column, reached) in before.iter_mut().enumerate() {
                 if reached.is_some() || rest.entry(at, column) < least {
                     continue;

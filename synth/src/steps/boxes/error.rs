@@ -44,7 +44,8 @@ pub enum BoxError {
         /// The rank that gets it.
         to: Vertex,
     },
-    /// There would be more moves than [`MAX_MOVES`](crate::steps::MAX_MOVES), or numbers do not fit.
+    /// There would be more moves than [`MAX_MOVES`](crate::steps::MAX_MOVES), numbers do not fit, or permutations of the
+    /// boxes are not found in time.
     TooLarge,
     /// A fraction does not fit into 128 bits.
     Arithmetic(ArithmeticError),

@@ -25,10 +25,15 @@ pub(super) struct PairPieces {
 
 impl TrafficMatrix {
     /// One unit from each rank to each rank, itself included: an AllToAll.
-    #[must_use]
-    pub fn uniform(ranks: u32) -> TrafficMatrix {
+    ///
+    /// # Errors
+    /// [`BoxError::TooLarge`] if there are more units than moves of a schedule.
+    pub fn uniform(ranks: u32) -> Result<TrafficMatrix, BoxError> {
+        if u64::from(ranks) * u64::from(ranks) > MAX_MOVES {
+            return Err(BoxError::TooLarge);
+        }
         let row = DenseMap::filled(ranks as usize, 1);
-        TrafficMatrix { counts: DenseMap::filled(ranks as usize, row) }
+        Ok(TrafficMatrix { counts: DenseMap::filled(ranks as usize, row) })
     }
 
     /// The matrix with these rows: `rows[r][p]` units go from rank `r` to rank `p`.
@@ -55,13 +60,11 @@ impl TrafficMatrix {
         self.counts.len() as u32
     }
 
-    /// How many units go from a rank to another one.
-    ///
-    /// # Panics
-    /// One of the two is no rank.
+    /// How many units go from a rank to another one; none from or to what is no rank.
     #[must_use]
     pub fn count(&self, from: Vertex, to: Vertex) -> u64 {
-        self.counts[from][to]
+        let is_entry = from.0.max(to.0) < self.count_ranks();
+        if is_entry { self.counts[from][to] } else { 0 }
     }
 
     /// The units, by their receivers, then by their origins: those of [`TrafficMatrix::uniform`] are those of
@@ -130,7 +133,7 @@ mod tests {
     #[test]
     fn uniform_traffic_is_an_alltoall() {
         let kind = Collective::Known(CollectiveKind::AllToAll);
-        assert_eq!(TrafficMatrix::uniform(5).list_units(), list_units(&kind, 5));
+        assert_eq!(TrafficMatrix::uniform(5).unwrap().list_units(), list_units(&kind, 5));
     }
 
     #[test]
@@ -146,5 +149,6 @@ mod tests {
         assert_eq!(TrafficMatrix::from_rows(vec![vec![1]; 2]), Err(BoxError::BadMatrix));
         let large = TrafficMatrix::from_rows(vec![vec![u64::MAX, 1], vec![0, 0]]);
         assert_eq!(large, Err(BoxError::TooLarge));
+        assert_eq!(TrafficMatrix::uniform(1 << 13), Err(BoxError::TooLarge));
     }
 }
