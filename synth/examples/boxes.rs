@@ -34,7 +34,7 @@ fn main() {
             check_schedule(&topology, &traffic.list_units(), &own.schedule).unwrap();
             let point = own.schedule.measure();
             println!(
-                "  ({}, {}, {}) takes {}, bound {} by {:?}",
+                "  ({}, {}, {}) takes {}, bound {} by {}",
                 point.steps,
                 point.rounds,
                 point.chunks,
@@ -67,7 +67,7 @@ fn main() {
             check_schedule(&topology, &traffic.list_units(), &own.schedule).unwrap();
             let point = own.schedule.measure();
             println!(
-                "  {name}, {order:?}: {} steps take {}, bound {} by {:?}; {} terms; {time:.1} ms",
+                "  {name}, {order:?}: {} steps take {}, bound {} by {}; {} terms; {time:.1} ms",
                 point.steps,
                 own.time,
                 own.bound.value,

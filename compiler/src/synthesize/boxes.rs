@@ -118,9 +118,12 @@ fn fill_program(head: &ProgramHead<'_>, boxes: RailBoxes, text: &mut String) -> 
     let [local, peer, far_peer, here] = ["local_rank", "p", "q", "rank"].map(part);
     let collective = library_name(head.kind);
     write_head(head, text)?;
+    // One more import follows those of the head.
+    text.truncate(text.trim_end().len());
     writeln!(
         text,
-        "use std::patterns::rail_onward;
+        "
+        use std::patterns::{{handshake, meet, rail_onward}};
 
         /// What is for another node goes to the rank of this node in whose rail its receiver is, which sends it on with what
         /// the others have for that receiver.
@@ -136,6 +139,11 @@ fn fill_program(head: &ProgramHead<'_>, boxes: RailBoxes, text: &mut String) -> 
         writeln!(text, "topology {};", head.machine.name)?;
     }
     let with_chunks = if chunks == 1 { String::new() } else { format!(", chunks = {chunks}") };
+    let [first, after] = if chunks == 1 {
+        ["rank - local_rank", "local_rank + 1"].map(str::to_owned)
+    } else {
+        ["rank - local_rank", "local_rank + 1"].map(|ranks| format!("({ranks}){times}"))
+    };
     writeln!(
         text,
         "collective {collective}(ranks{with_chunks});
@@ -145,40 +153,28 @@ fn fill_program(head: &ProgramHead<'_>, boxes: RailBoxes, text: &mut String) -> 
         channel near[p in node_peers] = memory(p);
         channel far[q in rail_peers] = port(q);
         semaphore gathered[q in rail_peers, p in node_peers] = 0;
-        let first = (rank - local_rank){times};
-        let below = 0..local_rank{times};
-        let above = {after}..ranks_per_node{times};
 
         block hand[p in node_peers] {{
-            signal near[p] relaxed;
-            wait near[p] relaxed;
+            handshake([near[p]]);
             for q in rail_onward(p, first = 1) {{
                 put input[{far_peer}] -> p.outbox[q, {local}] via near[p];
             }}
-            signal near[p];
-            wait near[p];
+            meet([near[p]]);
             release gathered[*, p];
             put input[{peer}] -> p.output[{here}] via near[p];
-            signal near[p];
-            wait near[p];
+            meet([near[p]]);
         }}
         block rail[q in rail_onward(rank, first = 1)] {{
-            signal far[q];    // my output may be written
-            wait far[q];
+            handshake([far[q]]);
             put_with_signal_and_flush input[{far_peer}] -> q.output[{here}] via far[q];
             acquire gathered[q, *];
-            for part in [p in [below, above] if p.len() > 0] {{
-                put_with_signal_and_flush outbox[q, part] -> q.output[first + part[0] ..+ part.len()] via far[q];
+            for part in [c in [0..local_rank{times}, {after}..ranks_per_node{times}] if c.len() > 0] {{
+                put_with_signal_and_flush outbox[q, part] -> q.output[{first} + part[0] ..+ part.len()] via far[q];
                 wait far[q];
             }}
             wait far[q];
         }}
         block own {{ copy input[{here}] -> output[{here}]; }}
-        }}",
-        after = if chunks == 1 {
-            "local_rank + 1".to_owned()
-        } else {
-            format!("(local_rank + 1){times}")
-        },
+        }}"
     )
 }

@@ -91,7 +91,7 @@ fn boxes_have_programs_of_formulas() {
         assert_eq!(list_sizes(&found), [[2, rounds, 1]]);
         let text = folder.read("boxes.ccl");
         let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
-        assert!(text.lines().filter(is_code).count() <= 50, "{text}");
+        assert!(text.lines().filter(is_code).count() <= 40, "{text}");
         ends(folder.cclc("check boxes.ccl --deny warnings"), 0);
     }
 }

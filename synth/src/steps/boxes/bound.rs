@@ -9,6 +9,7 @@ use crate::flow::{FlowNetwork, FlowNode};
 use crate::graph::{Topology, Vertex};
 use crate::rational::Rational;
 use std::collections::VecDeque;
+use std::fmt;
 
 /// What an AllToAll cannot be faster than.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,18 @@ pub enum BoxWitness {
     RankReceives(Vertex),
     /// All edges by which ranks send inside boxes carry what cannot do without them.
     InsidePorts,
+}
+
+impl fmt::Display for BoxWitness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BoxWitness::BoxSends(own) => write!(f, "what must leave box {}", own.0),
+            BoxWitness::BoxReceives(own) => write!(f, "what must enter box {}", own.0),
+            BoxWitness::RankSends(rank) => write!(f, "what must leave rank {rank}"),
+            BoxWitness::RankReceives(rank) => write!(f, "what must enter rank {rank}"),
+            BoxWitness::InsidePorts => write!(f, "what the links inside boxes must carry"),
+        }
+    }
 }
 
 /// The largest of the bounds; of equal ones the first kind.
