@@ -3,6 +3,7 @@
 //! In: a machine, a collective, and a schedule for it (`synth::schedule`). Out: a `.ccl` file that is formatted. Nothing
 //! here is taken on trust: whoever writes the file compiles and checks the text first.
 //!
+//! - `boxes` writes AllToAlls on boxes with rails, as formulas.
 //! - `channels` says which channels the schedule needs: memory, ports, or both.
 //! - `shifted` says what one rank does in place of all, where a group of shifts keeps the schedule; `rules` writes that
 //!   for steps, and `lanes` for trees, with the expressions of `expressions`; `levels` writes trees along rails.
@@ -14,6 +15,7 @@
 //! - `routed` writes those in which each piece goes from an input to an output, through scratch memory on its way:
 //!   AllToAll, Scatter and Gather.
 
+mod boxes;
 mod channels;
 mod expressions;
 mod lanes;
@@ -28,6 +30,7 @@ mod trees;
 
 use crate::machine::Machine;
 use crate::syntax;
+pub use boxes::{RailBoxes, write_box_program};
 pub use trees::write_tree_program;
 
 use channels::{Channels, UsedWay};
@@ -139,6 +142,9 @@ pub fn write_step_program(
     head: &ProgramHead<'_>,
     schedule: &StepSchedule,
 ) -> Result<String, UnwrittenProgram> {
+    if let Some(boxes) = RailBoxes::find(head, schedule) {
+        return write_box_program(head, boxes);
+    }
     let channels = find_channels(head, schedule)?;
     let mut text = String::new();
     let written = if let Some(rules) = find_rules(head, schedule) {

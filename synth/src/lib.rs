@@ -7,7 +7,7 @@
 //! graph::Topology ───────┐    bound::collective ──> CollectiveBounds ──> proof::write ──> text
 //! collective::Collective ┼──> bound::{steps, cut, cut_search, rooted, alltoall, layered, allreduce, flows}
 //! sketch::Sketch ────────┤    flow, simplex, automorphism, shifts text ──> proof::read ──> proof::check
-//!                        ├──> frontier ──> steps::{bfb, scatter, exchange, greedy, solve} ──> schedule::StepSchedule
+//!                        ├──> frontier ──> steps::{bfb, scatter, exchange, boxes, greedy, solve} ──> schedule::StepSchedule
 //!                        └──> trees ──> trees::{TreeSet, AllReduceTrees}
 //! ```
 //!

@@ -1,11 +1,13 @@
 //! Schedules of steps: constructed ones, and those that a solver looks for.
 //!
 //! - `bfb`, `scatter`, `exchange` and `greedy` construct schedules from flows and matchings.
+//! - `boxes` constructs those of AllToAlls, with equal amounts or any others, on machines of boxes.
 //! - `encode`, `quotient`, `solver` and `solve` look for one of a certain size, or show that there is none.
 //!
 //! Each schedule is checked by [`crate::schedule::check_schedule`].
 
 pub mod bfb;
+pub mod boxes;
 mod construction;
 mod direction;
 mod encode;

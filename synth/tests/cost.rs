@@ -20,7 +20,7 @@ fn ratio(numerator: i128, denominator: i128) -> Rational {
 fn costs_of_the_dgx1_frontier_are_those_of_the_literature() {
     let topology = build_dgx1().unwrap();
     let request = FrontierRequest::default();
-    let frontier = find_frontier(&topology, CollectiveKind::AllGather, &request).unwrap();
+    let frontier = find_frontier(&topology, &CollectiveKind::AllGather.into(), &request).unwrap();
     let schedules: Vec<&StepSchedule> =
         frontier.points.iter().map(|point| &point.schedule).collect();
     let cost = |schedule: &StepSchedule, size| {

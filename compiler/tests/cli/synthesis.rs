@@ -66,6 +66,8 @@ fn programs_are_right() {
         ("allgather", "full(ranks=20)"),
         ("reducescatter", "full(ranks=20)"),
         ("allreduce", "mi300x"),
+        ("alltoall", "dgx_a100(boxes=2)"),
+        ("alltoall", "mi300x(boxes=2)"),
     ];
     let mut count = 0;
     for (index, (collective, machine)) in rows.into_iter().enumerate() {
@@ -180,6 +182,21 @@ fn short_messages_have_packets() {
     assert_eq!(find("allgather --topology full(ranks=4) --goal latency -o one.ccl"), [None]);
     let sums = find("allreduce --topology full(ranks=4) -o f");
     assert_eq!(sums, [Some("f/allreduce_full_ranks_4_2_2_1_packets.ccl".to_owned())]);
+}
+
+/// The program of an AllToAll on boxes does not grow with them: it has formulas instead of a table.
+#[test]
+fn boxes_have_programs_of_formulas() {
+    let folder = empty();
+    for (boxes, rounds) in [(2, 8), (16, 120)] {
+        let line = format!("alltoall --topology dgx_h100(boxes={boxes}) -o boxes.ccl");
+        let found = synthesize(&folder, &line, 0);
+        assert_eq!(list_sizes(&found), [[2, rounds, 1]]);
+        let text = folder.read("boxes.ccl");
+        let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+        assert!(text.lines().filter(is_code).count() <= 40, "{text}");
+        ends(folder.cclc("check boxes.ccl --deny warnings"), 0);
+    }
 }
 
 #[test]

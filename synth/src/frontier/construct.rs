@@ -6,6 +6,7 @@ use crate::graph::Topology;
 use crate::observer::SearchObserver;
 use crate::schedule::{StepSchedule, Unit, check_schedule, list_units, measure_hops};
 use crate::steps::bfb::find_breadth_first_until;
+use crate::steps::boxes::{BoxGrouping, BoxSearchRequest, TrafficMatrix, find_box_alltoalls};
 use crate::steps::exchange::{ExchangeRequest, find_exchange_until};
 use crate::steps::greedy::{GreedyOutcome, GreedyRequest, schedule_greedily_until};
 use crate::steps::scatter::{find_gather_until, find_scatter_until};
@@ -94,7 +95,7 @@ impl<'a> Construction<'a> {
                 self.require(&[SearchEngine::Flows, SearchEngine::Greedy])?;
             }
             CollectiveKind::AllToAll => {
-                found.extend(self.construct_exchange(topology, units));
+                found.extend(self.construct_exchanges(topology, units));
                 found.extend(self.construct_if_asked(topology, units));
                 self.require(&[SearchEngine::Flows, SearchEngine::Greedy])?;
             }
@@ -129,6 +130,28 @@ impl<'a> Construction<'a> {
     fn construct_copies(self, topology: &Topology, units: &[Unit]) -> Vec<StepSchedule> {
         let mut found = Vec::from_iter(self.construct_exchange(topology, units));
         found.extend(self.construct_greedily(topology, units));
+        found
+    }
+
+    /// Schedules by boxes, if there are some, and one by ways of single pieces, unless a schedule by boxes takes the
+    /// fewest steps and the least time.
+    fn construct_exchanges(self, topology: &Topology, units: &[Unit]) -> Vec<StepSchedule> {
+        if !self.engine.includes(SearchEngine::Flows) {
+            return Vec::new();
+        }
+        let Ok(traffic) = TrafficMatrix::uniform(topology.count_ranks()) else { return Vec::new() };
+        let request =
+            BoxSearchRequest { max_chunks: self.max_chunks, ..BoxSearchRequest::default() };
+        let by_boxes = BoxGrouping::find(topology)
+            .and_then(|boxes| find_box_alltoalls(topology, &boxes, &traffic, &request).ok())
+            .map_or_else(Vec::new, |found| found.schedules);
+        // One of two steps comes first where some ranks are not joined directly.
+        let is_best =
+            by_boxes.first().is_some_and(|own| own.is_least() && own.schedule.rounds.len() <= 2);
+        let mut found: Vec<StepSchedule> = by_boxes.into_iter().map(|own| own.schedule).collect();
+        if !is_best {
+            found.extend(self.construct_exchange(topology, units));
+        }
         found
     }
 

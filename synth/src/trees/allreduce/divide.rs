@@ -31,8 +31,9 @@ pub(super) fn divide_shares(
     meter: &mut FlowMeter,
 ) -> Result<Option<AllReduceTrees>, TreeError> {
     let symmetry = find_symmetry(topology);
-    let Ok(shares) = find_root_shares(topology, &symmetry, (&ProgramBudget::default()).into())
-    else {
+    let budget = ProgramBudget::default();
+    let limits = ProgramLimits { budget: &budget, observer: meter.observer() };
+    let Ok(shares) = find_root_shares(topology, &symmetry, limits) else {
         return Ok(None);
     };
     let candidates = (1..=MAX_DENOMINATOR).filter_map(|k| WholeShares::round(&shares, k));
