@@ -33,7 +33,7 @@ pub(crate) fn run(bound: &Bound, reporter: &mut Reporter) -> Result<Status, Fail
     let sketch = read_sketch(&bound.sketch, &machine)?;
     let pivot_work = bound.budget.unwrap_or(PIVOT_WORK);
     let budget = ProgramBudget { pivot_work, ..ProgramBudget::default() };
-    let request = BoundRequest { max_steps: bound.max_steps, budget };
+    let request = BoundRequest { max_steps: bound.max_steps, budget, ..BoundRequest::default() };
     let bounds = match bound_collective(&machine.graph, &asked.collective, &sketch, &request) {
         Ok(bounds) => CollectiveBounds { factor: bounds.factor * asked.factor, ..bounds },
         Err(error) => {

@@ -139,13 +139,13 @@ fn search(
     let frontier = if args.goal == SynthGoal::Bandwidth && has_trees(kind) {
         None
     } else {
-        Some(find_frontier(topology, kind, &read_request(args))?)
+        Some(find_frontier(topology, &kind.into(), &read_request(args))?)
     };
     let trees = if args.goal == SynthGoal::Latency { None } else { pack_trees(topology, kind)? };
     Ok(Synthesis { frontier, trees })
 }
 
-fn read_request(args: &Synth) -> FrontierRequest {
+fn read_request(args: &Synth) -> FrontierRequest<'static> {
     let own = FrontierRequest::default();
     let conflicts = args.budget.unwrap_or(own.conflicts);
     let solver = SolverBudget { conflicts: own.solver.conflicts.max(conflicts / 4), ..own.solver };
