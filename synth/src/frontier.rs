@@ -127,10 +127,7 @@ pub fn find_frontier(
     collective: &Collective,
     request: &FrontierRequest<'_>,
 ) -> Result<Frontier, SearchError> {
-    let max_steps = match request.goal {
-        FrontierGoal::EveryPoint => request.max_steps,
-        FrontierGoal::LeastSteps => Some(subject::find_least_steps(topology, collective)?),
-    };
+    let max_steps = subject::limit_steps(topology, collective, request)?;
     let asked = BoundRequest {
         min_steps: request.min_steps,
         max_steps,
@@ -139,30 +136,49 @@ pub fn find_frontier(
     };
     let bounds = bound_collective(topology, collective, &request.sketch(), &asked)?;
     request.observer.report(SearchProgress::BoundsFound(&bounds));
-    let subject = Subject::new(topology, &bounds, request)?;
+    let mut subject = Subject::new(topology, &bounds, request)?;
     if bounds.collective == Collective::Known(CollectiveKind::AllReduce) {
         return compose_allreduce(&subject, bounds, request);
     }
-    let search = subject.prepare_search(request)?;
+    let targets = list_targets(&bounds, request.min_steps, max_steps);
+    let mut found = search_targets(&subject, &bounds, &targets, request)?;
+    if found.points.is_empty()
+        && !request.observer.is_stopped()
+        && let Some(separate) = subject.separate_sums()
+    {
+        subject = separate;
+        found = search_targets(&subject, &bounds, &targets, request)?;
+    }
+    let FoundPoints { points, step_counts } = found;
+    let is_least = points.last().map(|point| point.time) == Some(bounds.bandwidth.value);
+    let is_complete = is_least && step_counts.iter().all(StepCount::is_settled);
+    let is_stopped = !is_complete && request.observer.is_stopped();
+    let units = subject.units;
+    Ok(Frontier { bounds, units, points, step_counts, is_complete, is_stopped })
+}
+
+/// Searches for schedules of each number of steps, until the last one takes the least time of all.
+fn search_targets(
+    subject: &Subject<'_>,
+    bounds: &CollectiveBounds,
+    targets: &[StepTarget],
+    request: &FrontierRequest<'_>,
+) -> Result<FoundPoints, SearchError> {
+    let search = subject.prepare_search(request);
     let constructed = subject.construct(request)?;
-    let mut stairs = StairSearch::new(&subject, search.as_ref(), request, &constructed);
-    let least_time = bounds.bandwidth.value;
-    for target in list_targets(&bounds, request.min_steps, max_steps) {
-        if stairs.find_best_time() == Some(least_time) {
+    let mut stairs = StairSearch::new(subject, search.as_ref(), request, &constructed);
+    for target in targets {
+        let best = stairs.find_best_time();
+        let is_enough = request.goal == FrontierGoal::LeastSteps && best.is_some();
+        if is_enough || best == Some(bounds.bandwidth.value) {
             break;
         }
-        stairs.search_steps(target)?;
+        stairs.search_steps(*target)?;
         if request.observer.is_stopped() {
             break;
         }
     }
-    let is_least = stairs.find_best_time() == Some(least_time);
-    let FoundPoints { points, step_counts } = stairs.finish();
-    let is_complete = is_least && step_counts.iter().all(StepCount::is_settled);
-    let is_stopped = !is_complete && request.observer.is_stopped();
-    drop(search);
-    let units = subject.units;
-    Ok(Frontier { bounds, units, points, step_counts, is_complete, is_stopped })
+    Ok(stairs.finish())
 }
 
 /// The bound for each number of steps: that for any number, where there is no other.

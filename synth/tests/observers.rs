@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use synth::bound::collective::{BoundRequest, CollectiveBounds, bound_collective};
 use synth::bound::cut::bound_allgather;
 use synth::bound::{BoundBudget, Completeness};
-use synth::collective::{Collective, CollectiveKind};
+use synth::collective::{Collective, CollectiveKind, Demand, DemandList, SummandGroup};
 use synth::families::{
     BoxShape, build_boxes, build_dgx1, build_hub, build_line, build_ring, build_star,
 };
@@ -82,14 +82,29 @@ const EVERY_KIND: [CollectiveKind; 8] = [
     CollectiveKind::Gather(ROOT),
 ];
 
-fn search<'a>(
-    topology: &Topology,
-    kind: CollectiveKind,
-    observer: &'a dyn SearchObserver,
-) -> Frontier {
+/// The known ones, a scan, and sums and copies for some ranks.
+fn list_collectives(ranks: u32) -> Vec<Collective> {
+    let all: Vec<Vertex> = (0..ranks).map(Vertex).collect();
+    let sum = |last: usize| Demand {
+        origins: all[..=last].to_vec(),
+        receivers: vec![all[last]],
+        count: 1,
+        summands: Some(SummandGroup(0)),
+    };
+    let scan = DemandList::new((0..ranks as usize).map(sum).collect()).unwrap();
+    let mixed = vec![
+        Demand::sum(all[1..].to_vec(), vec![all[0], all[2]], 1),
+        Demand::copy(all[1], vec![all[0], all[2]], 2),
+    ];
+    let mixed = DemandList::new(mixed).unwrap();
+    let known = EVERY_KIND.into_iter().map(Collective::Known);
+    known.chain([scan, mixed].map(Collective::Demands)).collect()
+}
+
+fn search(topology: &Topology, collective: &Collective, observer: &dyn SearchObserver) -> Frontier {
     let request =
         FrontierRequest { max_chunks: 4, conflicts: 600, observer, ..FrontierRequest::default() };
-    find_frontier(topology, &kind.into(), &request).unwrap()
+    find_frontier(topology, collective, &request).unwrap()
 }
 
 /// That a stopped search claims nothing that the whole one does not show.
@@ -138,21 +153,21 @@ fn assert_bounds(whole: &CollectiveBounds, stopped: &CollectiveBounds) {
 fn frontiers_that_are_stopped_at_any_question_hold() {
     let mut stops = 0;
     for topology in list_machines() {
-        for kind in EVERY_KIND {
+        for collective in list_collectives(topology.count_ranks()) {
             let count = PatientObserver::new(u64::MAX);
-            let whole = search(&topology, kind, &count);
+            let whole = search(&topology, &collective, &count);
             let questions = count.questions.get();
-            assert!(questions > 2, "{kind}");
+            assert!(questions > 2, "{collective:?}");
             // All of them if there are few, and some of many.
             let stride = questions / 30 + 1;
             for patience in (0..questions).step_by(stride as usize) {
-                let stopped = search(&topology, kind, &PatientObserver::new(patience));
+                let stopped = search(&topology, &collective, &PatientObserver::new(patience));
                 assert_consistent(&topology, &whole, &stopped);
                 let reached = stopped.step_counts.iter().flat_map(|count| &count.undecided);
                 let mut limits = reached.map(|own| own.reached.limit);
                 stops += u32::from(limits.any(|limit| limit == SolverLimit::Observer));
             }
-            let late = search(&topology, kind, &PatientObserver::new(questions));
+            let late = search(&topology, &collective, &PatientObserver::new(questions));
             assert_eq!(late.points, whole.points);
             assert_eq!(late.step_counts, whole.step_counts);
         }
@@ -165,8 +180,8 @@ fn who_watches_changes_nothing() {
     let dgx1 = build_dgx1().unwrap();
     for kind in [CollectiveKind::AllGather, CollectiveKind::AllReduce] {
         let listener = Listener::default();
-        let [alone, watched]: [Frontier; 2] =
-            [&NoObserver as &dyn SearchObserver, &listener].map(|own| search(&dgx1, kind, own));
+        let [alone, watched]: [Frontier; 2] = [&NoObserver as &dyn SearchObserver, &listener]
+            .map(|own| search(&dgx1, &kind.into(), own));
         assert_eq!(alone.points, watched.points);
         assert_eq!(alone.step_counts, watched.step_counts);
         assert!(!listener.lines.borrow().is_empty());

@@ -247,7 +247,9 @@ impl<'a> StairSearch<'a> {
             PointOutcome::OutOfBudget(reached) => {
                 step.undecided.push(UndecidedPoint { point, reached });
                 Ok(match reached.limit {
-                    SolverLimit::Conflicts | SolverLimit::Routes => Attempt::NotFound,
+                    SolverLimit::Conflicts | SolverLimit::Routes | SolverLimit::OneValue => {
+                        Attempt::NotFound
+                    }
                     SolverLimit::Variables | SolverLimit::Ranks | SolverLimit::AllConflicts => {
                         Attempt::TooLarge
                     }

@@ -3,7 +3,7 @@
 use super::FrontierRequest;
 use super::compose::{compose_constructed, count_shards};
 use super::construct::Construction;
-use super::request::SymmetryUse;
+use super::request::{FrontierGoal, SymmetryUse};
 use crate::automorphism::{Symmetry, find_symmetry};
 use crate::bound::BoundError;
 use crate::bound::collective::CollectiveBounds;
@@ -11,7 +11,7 @@ use crate::bound::steps::{bound_demand_steps, bound_steps};
 use crate::collective::{Collective, CollectiveKind, DemandList};
 use crate::graph::Topology;
 use crate::rational::{ArithmeticError, Rational};
-use crate::schedule::{SchedulePoint, StepSchedule, Unit, list_units};
+use crate::schedule::{SchedulePoint, StepSchedule, Unit, list_separate_units, list_units};
 use crate::steps::{SearchDirection, SearchError, SearchSubject, UnitSearch};
 
 /// How many values demands may have, after their common factor is divided out. Each is a unit of its own, and more have
@@ -29,20 +29,26 @@ pub(super) struct Subject<'a> {
     shards: Rational,
 }
 
-/// The least number of steps of a collective.
-pub(super) fn find_least_steps(
+/// Up to how many steps bounds are needed.
+pub(super) fn limit_steps(
     topology: &Topology,
     collective: &Collective,
-) -> Result<u32, BoundError> {
-    match collective {
-        // The composition has its halves one after the other.
-        Collective::Known(CollectiveKind::AllReduce) => {
-            let half = bound_steps(topology, CollectiveKind::AllReduce)?;
-            Ok(half.steps.saturating_mul(2))
-        }
-        Collective::Known(kind) => Ok(bound_steps(topology, *kind)?.steps),
-        Collective::Demands(demands) => Ok(bound_demand_steps(topology, demands)?.steps),
+    request: &FrontierRequest<'_>,
+) -> Result<Option<u32>, BoundError> {
+    if request.goal == FrontierGoal::EveryPoint {
+        return Ok(request.max_steps);
     }
+    let least = match collective {
+        // A composition has its halves one after the other.
+        Collective::Known(CollectiveKind::AllReduce) => {
+            bound_steps(topology, CollectiveKind::AllReduce)?.steps.saturating_mul(2)
+        }
+        Collective::Known(kind) => bound_steps(topology, *kind)?.steps,
+        // More steps than the least number may be needed.
+        Collective::Demands(demands) if demands.has_joint_sums() => return Ok(request.max_steps),
+        Collective::Demands(demands) => bound_demand_steps(topology, demands)?.steps,
+    };
+    Ok(Some(request.max_steps.map_or(least, |most| most.min(least))))
 }
 
 impl<'a> Subject<'a> {
@@ -75,20 +81,31 @@ impl<'a> Subject<'a> {
         Ok(Subject { topology, units, collective, direction, symmetry, shards })
     }
 
+    /// The same collective, in which sums that have their contributions in common are units of their own; `None` if there
+    /// are none.
+    pub(super) fn separate_sums(&self) -> Option<Subject<'a>> {
+        let Collective::Demands(demands) = &self.collective else { return None };
+        if !self.units.iter().any(Unit::has_parts) {
+            return None;
+        }
+        let units = list_separate_units(demands.as_slice());
+        let direction = SearchDirection::find(&self.collective, &units);
+        let (collective, symmetry) = (self.collective.clone(), self.symmetry.clone());
+        Some(Subject { units, direction, collective, symmetry, ..*self })
+    }
+
     /// The time of a schedule of a size, per chunk of the bounds.
     pub(super) fn compute_time(&self, point: SchedulePoint) -> Result<Rational, ArithmeticError> {
         point.compute_time(self.topology)?.checked_div(self.shards)
     }
 
     /// What the solver needs to know; `None` if it is not asked.
-    pub(super) fn prepare_search(
-        &self,
-        request: &FrontierRequest<'_>,
-    ) -> Result<Option<UnitSearch<'_>>, SearchError> {
+    pub(super) fn prepare_search(&self, request: &FrontierRequest<'_>) -> Option<UnitSearch<'_>> {
         let Subject { topology, units, direction, symmetry, .. } = self;
-        let subject = SearchSubject { topology, units, direction: *direction, symmetry };
+        let max_hops = request.max_hops;
+        let subject = SearchSubject { topology, units, direction: *direction, symmetry, max_hops };
         let prepare = || UnitSearch::new(subject, request.solver, request.observer);
-        request.engine.has_solver().then(prepare).transpose()
+        request.engine.has_solver().then(prepare)
     }
 
     /// Constructed schedules.

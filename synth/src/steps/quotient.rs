@@ -114,17 +114,42 @@ fn list_vertices(count: usize) -> Vec<Vertex> {
     (0..count as u32).map(Vertex).collect()
 }
 
+/// What a unit is: its origins, its receivers, and what each of these gets.
+type UnitKey<'a> = (&'a [Vertex], &'a [Vertex], &'a [Vec<Vertex>]);
+
+fn find_key(unit: &Unit) -> UnitKey<'_> {
+    (&unit.origins, &unit.receivers, &unit.summands)
+}
+
+/// The unit that a permutation makes of another one.
+fn map_unit(unit: &Unit, map: &dyn Fn(Vertex) -> Vertex) -> Unit {
+    let map_ranks = |ranks: &[Vertex]| {
+        let mut images: Vec<Vertex> = ranks.iter().map(|rank| map(*rank)).collect();
+        images.sort_unstable();
+        images
+    };
+    let mut parts: Vec<(Vertex, Vec<Vertex>)> = (unit.receivers.iter().zip(&unit.summands))
+        .map(|(receiver, summands)| (map(*receiver), map_ranks(summands)))
+        .collect();
+    parts.sort_unstable();
+    Unit {
+        origins: map_ranks(&unit.origins),
+        receivers: map_ranks(&unit.receivers),
+        summands: parts.into_iter().map(|(_, summands)| summands).collect(),
+    }
+}
+
 /// Units by what they are.
 struct UnitClasses<'a> {
     /// The indices of those that are alike.
-    members: BTreeMap<(&'a [Vertex], &'a [Vertex]), Vec<usize>>,
+    members: BTreeMap<UnitKey<'a>, Vec<usize>>,
 }
 
 impl<'a> UnitClasses<'a> {
     fn new(units: &'a [Unit]) -> UnitClasses<'a> {
         let mut members: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (index, unit) in units.iter().enumerate() {
-            members.entry((&unit.origins[..], &unit.receivers[..])).or_default().push(index);
+            members.entry(find_key(unit)).or_default().push(index);
         }
         UnitClasses { members }
     }
@@ -137,15 +162,10 @@ impl<'a> UnitClasses<'a> {
         map: &dyn Fn(Vertex) -> Vertex,
     ) -> Option<usize> {
         let unit = units.get(index)?;
-        let own = self.members.get(&(&unit.origins[..], &unit.receivers[..]))?;
+        let own = self.members.get(&find_key(unit))?;
         let place = own.binary_search(&index).ok()?;
-        let map_ranks = |ranks: &[Vertex]| {
-            let mut images: Vec<Vertex> = ranks.iter().map(|rank| map(*rank)).collect();
-            images.sort_unstable();
-            images
-        };
-        let [origins, receivers] = [&unit.origins, &unit.receivers].map(|ranks| map_ranks(ranks));
-        let images = self.members.get(&(&origins[..], &receivers[..]))?;
+        let image = map_unit(unit, map);
+        let images = self.members.get(&find_key(&image))?;
         (images.len() == own.len()).then(|| images.get(place).copied())?
     }
 }
