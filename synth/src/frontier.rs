@@ -17,6 +17,8 @@ mod subject;
 pub use point::{PointSearch, PointVerdict, search_point};
 pub use request::{FrontierGoal, FrontierRequest, SearchEngine, SymmetryUse};
 
+#[cfg(doc)]
+use crate::bound::collective::BoundScope;
 use crate::bound::collective::{BoundRequest, CollectiveBounds, FURTHER_STEPS, bound_collective};
 use crate::collective::{Collective, CollectiveKind};
 use crate::graph::Topology;
@@ -41,7 +43,8 @@ pub struct Frontier {
     /// What is known for each number of steps, in order.
     pub step_counts: Vec<StepCount>,
     /// Whether nothing is missing, for any number of pieces, and of steps from where the search began: for each number
-    /// of steps the bound is reached, and the last time is the bound for any number of steps.
+    /// of steps the bound is reached, and the last time is the bound for any number of steps. It is said of the schedules
+    /// that the bounds are of: see [`BoundScope`].
     pub is_complete: bool,
     /// Whether the observer stopped the search before it was complete: numbers of steps that it did not come to are
     /// not among the step counts.
@@ -70,7 +73,8 @@ pub struct FrontierPoint {
 /// How good a schedule is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PointStatus {
-    /// Its time is the bound for its number of steps: no schedule of so many steps is faster.
+    /// Its time is the bound for its number of steps: no schedule of so many steps is faster, of those that the bound is
+    /// one of ([`BoundScope`]). Outside of these it may even be faster than the bound.
     Optimal,
     /// There may be faster ones.
     AboveBound {
@@ -82,7 +86,7 @@ pub enum PointStatus {
 impl PointStatus {
     /// Compares a time with the bound for its number of steps.
     fn compare(time: Rational, bound: Rational) -> PointStatus {
-        if time == bound { PointStatus::Optimal } else { PointStatus::AboveBound { bound } }
+        if time <= bound { PointStatus::Optimal } else { PointStatus::AboveBound { bound } }
     }
 }
 
@@ -103,7 +107,7 @@ impl StepCount {
     /// Whether the bound is reached.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.best == Some(self.bound)
+        self.best.is_some_and(|best| best <= self.bound)
     }
 }
 
@@ -117,7 +121,9 @@ pub struct UndecidedPoint {
 }
 
 /// Searches for the frontier of a collective. That of an AllReduce is composed of those of a ReduceScatter and of an
-/// AllGather, where both have as many pieces; its times are for the whole buffer.
+/// AllGather, where both have as many pieces; its times are for the whole buffer. Of sums that have their contributions in
+/// common, as in a scan, ranks keep one value of each piece; if there is no such schedule, each sum is searched for on its
+/// own.
 ///
 /// # Errors
 /// [`SearchError::Bound`] if there is no bound, [`SearchError::UnfitEngine`], [`SearchError::TooLarge`] for more values
@@ -150,7 +156,7 @@ pub fn find_frontier(
         found = search_targets(&subject, &bounds, &targets, request)?;
     }
     let FoundPoints { points, step_counts } = found;
-    let is_least = points.last().map(|point| point.time) == Some(bounds.bandwidth.value);
+    let is_least = points.last().is_some_and(|point| point.time <= bounds.bandwidth.value);
     let is_complete = is_least && step_counts.iter().all(StepCount::is_settled);
     let is_stopped = !is_complete && request.observer.is_stopped();
     let units = subject.units;
@@ -170,7 +176,7 @@ fn search_targets(
     for target in targets {
         let best = stairs.find_best_time();
         let is_enough = request.goal == FrontierGoal::LeastSteps && best.is_some();
-        if is_enough || best == Some(bounds.bandwidth.value) {
+        if is_enough || best.is_some_and(|best| best <= bounds.bandwidth.value) {
             break;
         }
         stairs.search_steps(*target)?;

@@ -1,6 +1,7 @@
 //! Searches that are stopped at every question, and what they report.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
+#![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 
 use std::cell::{Cell, RefCell};
 use synth::bound::collective::{BoundRequest, CollectiveBounds, bound_collective};

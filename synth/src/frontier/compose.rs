@@ -72,7 +72,7 @@ pub(super) fn compose_allreduce(
             StepCount { steps: own.steps, bound: own.value, best, undecided: Vec::new() }
         })
         .collect();
-    let is_least = points.last().map(|point| point.time) == Some(bounds.bandwidth.value);
+    let is_least = points.last().is_some_and(|point| point.time <= bounds.bandwidth.value);
     let is_complete = is_least && step_counts.iter().all(StepCount::is_settled);
     let is_stopped = !is_complete && request.observer.is_stopped();
     let units = subject.units.clone();

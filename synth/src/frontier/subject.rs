@@ -18,6 +18,10 @@ use crate::steps::{SearchDirection, SearchError, SearchSubject, UnitSearch};
 /// no schedule that is worth a search for single pieces.
 const MAX_VALUES: u64 = 1 << 16;
 
+/// For how many values of demands there is a search for symmetries that keep them. An AllToAll of 64 ranks has as many;
+/// more take seconds to compare.
+const MAX_SYMMETRIC_UNITS: usize = 1 << 12;
+
 /// What a search is about.
 pub(super) struct Subject<'a> {
     pub(super) topology: &'a Topology,
@@ -72,10 +76,10 @@ impl<'a> Subject<'a> {
             (SymmetryUse::Auto, Collective::Known(kind)) if kind.root().is_none() => {
                 find_symmetry(topology)
             }
-            (SymmetryUse::Auto, Collective::Demands(_)) => find_symmetry(topology),
-            (SymmetryUse::Auto, Collective::Known(_)) | (SymmetryUse::None, _) => {
-                Symmetry::trivial(topology)
+            (SymmetryUse::Auto, Collective::Demands(_)) if units.len() <= MAX_SYMMETRIC_UNITS => {
+                find_symmetry(topology)
             }
+            (SymmetryUse::Auto | SymmetryUse::None, _) => Symmetry::trivial(topology),
         };
         let direction = SearchDirection::find(&collective, &units);
         Ok(Subject { topology, units, collective, direction, symmetry, shards })

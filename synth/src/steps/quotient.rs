@@ -51,6 +51,13 @@ impl UnitQuotient {
         self.elements.len() / (self.edges.count_members(edge) as usize).max(1)
     }
 
+    /// Whether each unit has as many images as there are elements. Others would have to move symmetrically on their own,
+    /// which hardly any do in few rounds.
+    fn is_free(&self, units: &[Unit]) -> bool {
+        let moved = units.iter().filter(|unit| !unit.receivers.is_empty()).count();
+        self.representatives.len() * self.elements.len() == moved
+    }
+
     fn new(topology: &Topology, units: &[Unit], elements: Vec<Automorphism>) -> UnitQuotient {
         let classes = UnitClasses::new(units);
         let mut images: Vec<Option<UnitImage>> = vec![None; units.len()];
@@ -104,6 +111,7 @@ pub(super) fn list_quotients(
                     .map(|images| Automorphism::new(topology, images.as_slice().to_vec()));
                 Some(UnitQuotient::new(topology, units, elements.collect::<Option<_>>()?))
             })
+            .filter(|quotient| quotient.is_free(units))
             .collect();
     let identity = Automorphism::new(topology, list_vertices(topology.count_vertices()));
     quotients.push(UnitQuotient::new(topology, units, identity.into_iter().collect()));
