@@ -9,6 +9,7 @@
 
 mod compose;
 mod construct;
+mod merge;
 mod point;
 mod request;
 mod stairs;
@@ -27,6 +28,7 @@ use crate::rational::Rational;
 use crate::schedule::{SchedulePoint, StepSchedule, Unit};
 use crate::steps::{BudgetReached, SearchError};
 use compose::compose_allreduce;
+use merge::merge_points;
 use stairs::{FoundPoints, StairSearch, StepTarget};
 use subject::Subject;
 
@@ -36,8 +38,11 @@ pub struct Frontier {
     /// The bounds that the search started from. The points are about their collective, of which what was asked for
     /// may be a multiple: see [`CollectiveBounds::factor`].
     pub bounds: CollectiveBounds,
-    /// What the pieces of the schedules are pieces of.
+    /// What the pieces of the schedules are pieces of, of all points but those that separate sums; see
+    /// [`Frontier::find_units`].
     pub units: Vec<Unit>,
+    /// What the pieces of schedules that separate sums are pieces of; empty if there are no such sums.
+    pub separate_units: Vec<Unit>,
     /// The points, in the order of their steps. Each is faster than those before.
     pub points: Vec<FrontierPoint>,
     /// What is known for each number of steps, in order.
@@ -46,12 +51,17 @@ pub struct Frontier {
     /// of steps the bound is reached, and the last time is the bound for any number of steps. It is said of the schedules
     /// that the bounds are of: see [`BoundScope`].
     pub is_complete: bool,
-    /// Whether the observer stopped the search before it was complete: numbers of steps that it did not come to are
-    /// not among the step counts.
+    /// Whether the observer stopped the search before it was complete. What it did not come to is undecided.
     pub is_stopped: bool,
 }
 
 impl Frontier {
+    /// What the pieces of the schedule of a point are pieces of.
+    #[must_use]
+    pub fn find_units(&self, point: &FrontierPoint) -> &[Unit] {
+        if point.separates_sums { &self.separate_units } else { &self.units }
+    }
+
     /// Whether each number of steps that was asked for has a schedule that reaches its bound. More steps may be faster.
     #[must_use]
     pub fn is_settled(&self) -> bool {
@@ -68,6 +78,8 @@ pub struct FrontierPoint {
     pub time: Rational,
     /// How it compares with the bound.
     pub status: PointStatus,
+    /// Whether sums that have their contributions in common, as those of a scan, are units of their own.
+    pub separates_sums: bool,
 }
 
 /// How good a schedule is.
@@ -122,8 +134,8 @@ pub struct UndecidedPoint {
 
 /// Searches for the frontier of a collective. That of an AllReduce is composed of those of a ReduceScatter and of an
 /// AllGather, where both have as many pieces; its times are for the whole buffer. Of sums that have their contributions in
-/// common, as in a scan, ranks keep one value of each piece; if there is no such schedule, each sum is searched for on its
-/// own.
+/// common, as in a scan, there are schedules in which ranks keep one value of each piece, and others in which each sum is
+/// on its own.
 ///
 /// # Errors
 /// [`SearchError::Bound`] if there is no bound, [`SearchError::UnfitEngine`], [`SearchError::TooLarge`] for more values
@@ -142,25 +154,30 @@ pub fn find_frontier(
     };
     let bounds = bound_collective(topology, collective, &request.sketch(), &asked)?;
     request.observer.report(SearchProgress::BoundsFound(&bounds));
-    let mut subject = Subject::new(topology, &bounds, request)?;
+    let subject = Subject::new(topology, &bounds, request)?;
     if bounds.collective == Collective::Known(CollectiveKind::AllReduce) {
         return compose_allreduce(&subject, bounds, request);
     }
     let targets = list_targets(&bounds, request.min_steps, max_steps);
-    let mut found = search_targets(&subject, &bounds, &targets, request)?;
-    if found.points.is_empty()
-        && !request.observer.is_stopped()
-        && let Some(separate) = subject.separate_sums()
-    {
-        subject = separate;
-        found = search_targets(&subject, &bounds, &targets, request)?;
-    }
+    let (found, separate_units) = match subject.separate_sums() {
+        None => (search_targets(&subject, &bounds, &targets, request)?, Vec::new()),
+        Some(separate) => {
+            let half = FrontierRequest { conflicts: request.conflicts / 2, ..*request };
+            let joint = search_targets(&subject, &bounds, &targets, &half)?;
+            let found = if joint.is_least(&bounds) {
+                joint
+            } else {
+                merge_points(joint, search_targets(&separate, &bounds, &targets, &half)?)
+            };
+            (found, separate.units)
+        }
+    };
+    let is_least = found.is_least(&bounds);
     let FoundPoints { points, step_counts } = found;
-    let is_least = points.last().is_some_and(|point| point.time <= bounds.bandwidth.value);
     let is_complete = is_least && step_counts.iter().all(StepCount::is_settled);
     let is_stopped = !is_complete && request.observer.is_stopped();
     let units = subject.units;
-    Ok(Frontier { bounds, units, points, step_counts, is_complete, is_stopped })
+    Ok(Frontier { bounds, units, separate_units, points, step_counts, is_complete, is_stopped })
 }
 
 /// Searches for schedules of each number of steps, until the last one takes the least time of all.
@@ -181,8 +198,12 @@ fn search_targets(
         }
         stairs.search_steps(*target)?;
         if request.observer.is_stopped() {
-            break;
+            // What was constructed is known.
+            stairs.dismiss_solver();
         }
+    }
+    if request.max_steps.is_none() {
+        stairs.take_longer(bounds.bandwidth.value)?;
     }
     Ok(stairs.finish())
 }

@@ -42,9 +42,9 @@ fn build_scan(ranks: u32, is_inclusive: bool) -> Collective {
 fn search(topology: &Topology, collective: &Collective, request: &FrontierRequest<'_>) -> Frontier {
     let frontier = find_frontier(topology, collective, request).unwrap();
     for own in &frontier.points {
-        check_schedule(topology, &frontier.units, &own.schedule).unwrap();
+        check_schedule(topology, frontier.find_units(own), &own.schedule).unwrap();
         if let Some(most) = request.max_hops {
-            assert!(measure_hops(&frontier.units, &own.schedule) <= most);
+            assert!(measure_hops(frontier.find_units(own), &own.schedule) <= most);
         }
         assert_eq!(own.time, own.schedule.measure().compute_time(topology).unwrap());
         let is_rooted = frontier.bounds.bandwidth.scope == BoundScope::RootedSums;
@@ -177,7 +177,31 @@ fn scans_are_found() {
             .collect(),
     );
     let frontier = search(&star, &scan, &FrontierRequest::default());
-    assert!(!frontier.points.is_empty());
+    assert!(frontier.points.iter().any(|own| own.separates_sums));
+    // Two steps are too few for DGX-1 if ranks keep one value each.
+    let dgx1 = build_dgx1().unwrap();
+    let frontier = search(&dgx1, &build_scan(8, true), &FrontierRequest::default());
+    assert_eq!(frontier.points[0].schedule.measure().steps, 2);
+    assert!(frontier.points[0].separates_sums);
+}
+
+/// The greedy schedule takes more steps than are searched for, and the solver is not asked.
+#[test]
+fn long_schedules_are_better_than_none() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let line = build_line(12).unwrap();
+    let sums = (0..30).map(|_| {
+        let mut ranks: Vec<Vertex> = (0..12).map(Vertex).collect();
+        random.shuffle(&mut ranks);
+        Demand::sum(ranks[..6].to_vec(), ranks[4..9].to_vec(), 1)
+    });
+    let collective = demand(sums.collect());
+    let request = FrontierRequest { engine: SearchEngine::Greedy, ..FrontierRequest::default() };
+    let frontier = search(&line, &collective, &request);
+    let steps = frontier.points[0].schedule.measure().steps;
+    assert!(steps > frontier.bounds.steps.steps + 6);
+    let most = FrontierRequest { max_steps: Some(steps - 1), ..request };
+    assert!(search(&line, &collective, &most).points.is_empty());
 }
 
 #[test]

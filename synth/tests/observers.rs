@@ -111,7 +111,7 @@ fn search(topology: &Topology, collective: &Collective, observer: &dyn SearchObs
 /// That a stopped search claims nothing that the whole one does not show.
 fn assert_consistent(topology: &Topology, whole: &Frontier, stopped: &Frontier) {
     for own in &stopped.points {
-        check_schedule(topology, &stopped.units, &own.schedule).unwrap();
+        check_schedule(topology, stopped.find_units(own), &own.schedule).unwrap();
         let steps = own.schedule.measure().steps;
         let count = whole.step_counts.iter().rev().find(|count| count.steps <= steps);
         if let (PointStatus::Optimal, Some(count)) = (own.status, count) {

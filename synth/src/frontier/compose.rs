@@ -42,7 +42,12 @@ pub(super) fn compose_allreduce(
             request.max_hops.is_none_or(|most| measure_hops(&subject.units, &schedule) <= most);
         if is_asked && hops {
             let time = subject.compute_time(size)?;
-            candidates.push(FrontierPoint { schedule, time, status: PointStatus::Optimal });
+            candidates.push(FrontierPoint {
+                schedule,
+                time,
+                status: PointStatus::Optimal,
+                separates_sums: false,
+            });
         }
     }
     candidates.sort_by(|one, other| {
@@ -76,7 +81,8 @@ pub(super) fn compose_allreduce(
     let is_complete = is_least && step_counts.iter().all(StepCount::is_settled);
     let is_stopped = !is_complete && request.observer.is_stopped();
     let units = subject.units.clone();
-    Ok(Frontier { bounds, units, points, step_counts, is_complete, is_stopped })
+    let separate_units = Vec::new();
+    Ok(Frontier { bounds, units, separate_units, points, step_counts, is_complete, is_stopped })
 }
 
 /// The schedules of one half; none if it takes more hops than are left for it.

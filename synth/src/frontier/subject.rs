@@ -26,6 +26,8 @@ const MAX_SYMMETRIC_UNITS: usize = 1 << 12;
 pub(super) struct Subject<'a> {
     pub(super) topology: &'a Topology,
     pub(super) units: Vec<Unit>,
+    /// Whether sums that have their contributions in common are units of their own.
+    pub(super) separates_sums: bool,
     collective: Collective,
     direction: SearchDirection,
     symmetry: Symmetry,
@@ -82,7 +84,8 @@ impl<'a> Subject<'a> {
             (SymmetryUse::Auto | SymmetryUse::None, _) => Symmetry::trivial(topology),
         };
         let direction = SearchDirection::find(&collective, &units);
-        Ok(Subject { topology, units, collective, direction, symmetry, shards })
+        let separates_sums = false;
+        Ok(Subject { topology, units, separates_sums, collective, direction, symmetry, shards })
     }
 
     /// The same collective, in which sums that have their contributions in common are units of their own; `None` if there
@@ -95,7 +98,7 @@ impl<'a> Subject<'a> {
         let units = list_separate_units(demands.as_slice());
         let direction = SearchDirection::find(&self.collective, &units);
         let (collective, symmetry) = (self.collective.clone(), self.symmetry.clone());
-        Some(Subject { units, direction, collective, symmetry, ..*self })
+        Some(Subject { units, separates_sums: true, direction, collective, symmetry, ..*self })
     }
 
     /// The time of a schedule of a size, per chunk of the bounds.
