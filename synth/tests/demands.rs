@@ -409,6 +409,81 @@ impl EverySchedule<'_> {
     }
 }
 
+/// Whether one piece can be copied from one rank to others in steps of one round each, over so many hops at most: for
+/// each state the least number of hops over which each rank has it, plus 1, or 0.
+fn exists_within_hops(topology: &Topology, unit: &Unit, steps: u32, hops: u8) -> bool {
+    let ranks = topology.count_ranks() as usize;
+    let mut begin = vec![0_u8; ranks];
+    begin[unit.origins[0].0 as usize] = 1;
+    let mut states = BTreeSet::from([begin]);
+    for _ in 0..steps {
+        let mut next = BTreeSet::new();
+        for state in &states {
+            for choice in 0..1_u32 << topology.edges().len() {
+                let mut after = state.clone();
+                for (index, edge) in topology.edges().iter().enumerate() {
+                    let from = state[edge.from.0 as usize];
+                    let to = &mut after[edge.to.0 as usize];
+                    if choice >> index & 1 == 1 && from > 0 && (*to == 0 || *to > from + 1) {
+                        *to = from + 1;
+                    }
+                }
+                next.insert(after);
+            }
+        }
+        states = next;
+    }
+    let is_end = |state: &Vec<u8>| {
+        let mut held = unit.receivers.iter().map(|rank| state[rank.0 as usize]);
+        held.all(|held| held > 0 && held <= hops + 1)
+    };
+    states.iter().any(is_end)
+}
+
+#[test]
+fn limits_on_hops_rule_out_longer_ways() {
+    let mut random = fastrand::Rng::with_seed(31);
+    let mut counts = [0; 2];
+    for _ in 0..60 {
+        let ranks = random.u32(4..6);
+        let mut graph = RelativeGraph::new(ranks);
+        for _ in 0..random.u32(5..9) {
+            let [from, to] = [(); 2].map(|()| Vertex(random.u32(0..ranks)));
+            if from != to {
+                graph.add_edge(from, to, 1);
+            }
+        }
+        graph.add_edge(Vertex(0), Vertex(1), 1);
+        let topology = graph.build().unwrap();
+        let receivers: Vec<Vertex> = (1..ranks).filter(|_| random.bool()).map(Vertex).collect();
+        let collective = demand(vec![Demand::copy(Vertex(0), receivers, 1)]);
+        let units = list_units(&collective, ranks);
+        let Some(unit) = units.first() else { continue };
+        for hops in 1..=3_u8 {
+            for steps in 1..=3 {
+                let point = SchedulePoint { steps, rounds: u64::from(steps), chunks: 1 };
+                let request = FrontierRequest {
+                    engine: SearchEngine::Solver,
+                    max_hops: Some(hops.into()),
+                    ..FrontierRequest::default()
+                };
+                let Ok(found) = search_point(&topology, &collective, point, &request) else {
+                    // Unreachable, or by too many hops only.
+                    assert!(!exists_within_hops(&topology, unit, steps, hops));
+                    continue;
+                };
+                let is_found = matches!(found.verdict, PointVerdict::Found { .. });
+                assert_eq!(is_found, exists_within_hops(&topology, unit, steps, hops));
+                if let PointVerdict::Found { schedule, .. } = &found.verdict {
+                    assert!(measure_hops(&units, schedule) <= u32::from(hops));
+                }
+                counts[usize::from(is_found)] += 1;
+            }
+        }
+    }
+    assert!(counts.iter().all(|count| *count > 25), "{counts:?}");
+}
+
 /// A machine of direct links of rate 1 or 2, and one unit or two.
 fn draw_case(random: &mut fastrand::Rng) -> (Topology, Collective) {
     let ranks = random.u32(3..5);

@@ -34,6 +34,9 @@ pub(super) fn compose_allreduce(
     let [sums, copies] = [sums?, copies?];
     let mut candidates: Vec<FrontierPoint> = Vec::new();
     for schedule in chain_all(&sums, &copies, request)? {
+        if request.observer.is_stopped() && !candidates.is_empty() {
+            break;
+        }
         check_schedule(topology, &subject.units, &schedule)?;
         let size = schedule.measure();
         let is_asked = request.max_steps.is_none_or(|most| size.steps <= most)

@@ -73,8 +73,9 @@ pub enum SolverLimit {
     Ranks,
     /// [`SolverBudget::routes_per_pair`]: there is no schedule that uses the routes that were looked at.
     Routes,
-    /// None: there is no schedule in which each rank keeps one value of each piece, as all do that are looked for.
-    /// Whether there is one in which ranks keep several partial sums of a piece apart is not known.
+    /// None: there is no schedule in which each rank keeps one value of each piece, and gets what is no sum once. Whether
+    /// there is one in which ranks keep several partial sums of a piece apart, or get a piece over fewer hops later on,
+    /// was not looked at.
     OneValue,
     /// None: the observer stopped the search.
     Observer,
@@ -241,7 +242,9 @@ impl CopySearch {
         check_point_size(units, point)?;
         let CopySearch { routes, quotients, budget, max_hops } = self;
         let max_hops = *max_hops;
-        let has_sums = units.iter().any(Unit::is_sum);
+        // Whether each rank could do more than what is looked for.
+        let is_narrow =
+            units.iter().any(Unit::is_sum) || max_hops.is_some_and(|hops| hops < point.steps);
         let mut limit = SolverLimit::Conflicts;
         let mut conflicts = 0;
         if topology.count_ranks() > budget.ranks {
@@ -277,7 +280,7 @@ impl CopySearch {
                     check_schedule(topology, units, &schedule)?;
                     return Ok(PointAnswer { outcome: PointOutcome::Found(schedule), conflicts });
                 }
-                Verdict::Unsatisfiable if is_whole && has_sums => {
+                Verdict::Unsatisfiable if is_whole && is_narrow => {
                     limit = SolverLimit::OneValue;
                 }
                 Verdict::Unsatisfiable if is_whole => return Ok(refuse(routes, conflicts)),
