@@ -11,6 +11,8 @@
 //!                        └──> trees ──> trees::{TreeSet, AllReduceTrees}
 //! ```
 //!
+//! `observer` watches the searches, and can stop them.
+//!
 //! A search for a bound may use floating-point numbers; what it returns is computed again from integers, and holds
 //! whatever the search did. The checker of certificates shares no code with it, and neither do those of schedules and
 //! of trees (`schedule::check_schedule`, `trees::{check_trees, check_allreduce_trees}`).

@@ -56,13 +56,6 @@ pub struct Move {
     pub path: Vec<EdgeIndex>,
 }
 
-/// An edge in a step.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct EdgeInStep {
-    step: u32,
-    edge: EdgeIndex,
-}
-
 /// A schedule of steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepSchedule {
@@ -151,17 +144,24 @@ impl StepSchedule {
     #[must_use]
     pub fn tighten(&self, topology: &Topology) -> StepSchedule {
         let weights: Vec<u64> = topology.weighted_edges().map(|(_, weight)| weight).collect();
-        let mut loads: BTreeMap<EdgeInStep, u64> = BTreeMap::new();
-        for own in &self.moves {
-            for edge in &own.path {
-                *loads.entry(EdgeInStep { step: own.step, edge: *edge }).or_default() += 1;
-            }
-        }
+        let mut loads = vec![0_u64; weights.len()];
+        let mut order: Vec<&Move> = self.moves.iter().collect();
+        order.sort_by_key(|own| own.step);
         let mut needed: BTreeMap<u32, u64> = BTreeMap::new();
-        for (place, load) in loads {
-            let weight = weights.get(place.edge.index()).copied().unwrap_or(1).max(1);
-            let rounds = needed.entry(place.step).or_insert(1);
-            *rounds = load.div_ceil(weight).max(*rounds);
+        for of_step in order.chunk_by(|one, other| one.step == other.step) {
+            let edges = || of_step.iter().flat_map(|own| &own.path).map(|edge| edge.index());
+            let mut rounds = 1;
+            for edge in edges() {
+                let weight = weights.get(edge).copied().unwrap_or(1).max(1);
+                if let Some(load) = loads.get_mut(edge) {
+                    *load += 1;
+                    rounds = load.div_ceil(weight).max(rounds);
+                }
+            }
+            for edge in edges() {
+                loads.get_mut(edge).into_iter().for_each(|load| *load = 0);
+            }
+            needed.extend(of_step.first().map(|own| (own.step, rounds)));
         }
         let numbers: BTreeMap<u32, u32> = needed.keys().copied().zip(0..).collect();
         let renumber = |own: &Move| Move {

@@ -1,6 +1,7 @@
 //! Schedules of steps: constructed ones, and those that a solver looks for.
 //!
-//! - `bfb`, `scatter`, `exchange` and `greedy` construct schedules from flows and matchings.
+//! - `bfb`, `scatter`, `exchange` and `greedy` construct schedules from flows and matchings; `rooted` and `scan` those of
+//!   sums that several ranks get.
 //! - `boxes` constructs those of AllToAlls, with equal amounts or any others, on machines of boxes.
 //! - `encode`, `quotient`, `solver` and `solve` look for one of a certain size, or show that there is none.
 //!
@@ -17,7 +18,9 @@ pub mod greedy;
 pub mod hops;
 mod legs;
 mod quotient;
+mod rooted;
 mod routes;
+mod scan;
 pub mod scatter;
 mod solve;
 mod solver;
@@ -25,6 +28,8 @@ mod solver;
 pub use construction::{ConstructionError, MAX_MOVES};
 pub(crate) use direction::{SearchDirection, reverse_units};
 pub use error::SearchError;
+pub(crate) use rooted::{RootChoice, RootedRequest, schedule_by_roots};
+pub(crate) use scan::{ScanMethod, schedule_scans};
 pub use solve::{
     BudgetReached, PointOutcome, SolverBudget, SolverLimit, solve_collective_point, solve_point,
 };

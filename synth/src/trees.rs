@@ -52,7 +52,7 @@ pub use error::TreeError;
 
 use crate::automorphism::{Symmetry, find_symmetry};
 use crate::bound::CutBound;
-use crate::bound::cut::bound_allgather_under;
+use crate::bound::cut::bound_allgather_until;
 use crate::bound::rooted::bound_broadcast;
 use crate::dense::{DenseKey, DenseMap};
 use crate::graph::{EdgeIndex, Topology, Vertex};
@@ -218,7 +218,7 @@ pub fn pack_with_count(
     request: PackRequest<'_>,
 ) -> Result<TreePacking, TreeError> {
     let symmetry = find_symmetry(topology);
-    let cut = bound_allgather_under(topology, &symmetry)?;
+    let cut = bound_allgather_until(topology, &symmetry, request.observer)?;
     let trees = count::CountedTrees { roots: TreeRoots::EveryRank, k, rho: cut.value };
     pack_counted(topology, &symmetry, trees, request)
 }

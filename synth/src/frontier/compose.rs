@@ -34,6 +34,9 @@ pub(super) fn compose_allreduce(
     let [sums, copies] = [sums?, copies?];
     let mut candidates: Vec<FrontierPoint> = Vec::new();
     for schedule in chain_all(&sums, &copies, request)? {
+        if request.observer.is_stopped() && !candidates.is_empty() {
+            break;
+        }
         check_schedule(topology, &subject.units, &schedule)?;
         let size = schedule.measure();
         let is_asked = request.max_steps.is_none_or(|most| size.steps <= most)
@@ -42,7 +45,12 @@ pub(super) fn compose_allreduce(
             request.max_hops.is_none_or(|most| measure_hops(&subject.units, &schedule) <= most);
         if is_asked && hops {
             let time = subject.compute_time(size)?;
-            candidates.push(FrontierPoint { schedule, time, status: PointStatus::Optimal });
+            candidates.push(FrontierPoint {
+                schedule,
+                time,
+                status: PointStatus::Optimal,
+                separates_sums: false,
+            });
         }
     }
     candidates.sort_by(|one, other| {
@@ -72,11 +80,12 @@ pub(super) fn compose_allreduce(
             StepCount { steps: own.steps, bound: own.value, best, undecided: Vec::new() }
         })
         .collect();
-    let is_least = points.last().map(|point| point.time) == Some(bounds.bandwidth.value);
+    let is_least = points.last().is_some_and(|point| point.time <= bounds.bandwidth.value);
     let is_complete = is_least && step_counts.iter().all(StepCount::is_settled);
     let is_stopped = !is_complete && request.observer.is_stopped();
     let units = subject.units.clone();
-    Ok(Frontier { bounds, units, points, step_counts, is_complete, is_stopped })
+    let separate_units = Vec::new();
+    Ok(Frontier { bounds, units, separate_units, points, step_counts, is_complete, is_stopped })
 }
 
 /// The schedules of one half; none if it takes more hops than are left for it.

@@ -10,7 +10,10 @@ use crate::steps::boxes::{BoxGrouping, BoxSearchRequest, TrafficMatrix, find_box
 use crate::steps::exchange::{ExchangeRequest, find_exchange_until};
 use crate::steps::greedy::{GreedyOutcome, GreedyRequest, schedule_greedily_until};
 use crate::steps::scatter::{find_gather_until, find_scatter_until};
-use crate::steps::{SearchDirection, SearchError, reverse_units};
+use crate::steps::{
+    RootChoice, RootedRequest, ScanMethod, SearchDirection, SearchError, reverse_units,
+    schedule_by_roots, schedule_scans,
+};
 
 /// How many pieces of a unit a constructed AllToAll has at most: each number of them is routed on its own.
 const MAX_EXCHANGE_CHUNKS: u32 = 4;
@@ -104,7 +107,7 @@ impl<'a> Construction<'a> {
         Ok(found)
     }
 
-    /// Schedules of units that are copies, or sums with one receiver each.
+    /// Schedules of any units.
     pub(super) fn construct_units(
         self,
         topology: &Topology,
@@ -112,6 +115,10 @@ impl<'a> Construction<'a> {
         direction: SearchDirection,
     ) -> Result<Vec<StepSchedule>, SearchError> {
         let mut found = match direction {
+            SearchDirection::Forward if units.iter().any(Unit::is_sum) => {
+                self.require(&[SearchEngine::Greedy])?;
+                self.construct_sums(topology, units)
+            }
             SearchDirection::Forward => self.construct_copies(topology, units),
             SearchDirection::Backward => {
                 let reversed = topology.reverse();
@@ -151,6 +158,45 @@ impl<'a> Construction<'a> {
         let mut found: Vec<StepSchedule> = by_boxes.into_iter().map(|own| own.schedule).collect();
         if !is_best {
             found.extend(self.construct_exchange(topology, units));
+        }
+        found
+    }
+
+    /// Schedules of sums that several ranks get, and of what is copied besides: first those whose receivers get different
+    /// parts, and then the others.
+    fn construct_sums(self, topology: &Topology, units: &[Unit]) -> Vec<StepSchedule> {
+        let mut found = Vec::new();
+        if !self.engine.includes(SearchEngine::Greedy) {
+            return found;
+        }
+        let no_part = |unit: &Unit| {
+            if unit.has_parts() {
+                Unit::new(unit.origins.iter().copied().take(1).collect(), Vec::new())
+            } else {
+                unit.clone()
+            }
+        };
+        let others: Vec<Unit> = units.iter().map(no_part).collect();
+        for chunks in GREEDY_CHUNKS.into_iter().filter(|chunks| *chunks <= self.max_chunks) {
+            let mut rooted = Vec::new();
+            for roots in [RootChoice::Nearest, RootChoice::Spread] {
+                let greedy = GreedyRequest {
+                    chunks,
+                    max_moves: MAX_GREEDY_MOVES,
+                    ..GreedyRequest::default()
+                };
+                let request = RootedRequest { roots, greedy };
+                let schedule = schedule_by_roots(topology, &others, request, self.observer);
+                rooted.extend(schedule.ok().flatten());
+            }
+            if !units.iter().any(Unit::has_parts) {
+                found.extend(rooted);
+                continue;
+            }
+            for method in [ScanMethod::Direct, ScanMethod::Doubling, ScanMethod::Chain] {
+                let Some(scans) = schedule_scans(topology, units, chunks, method) else { continue };
+                found.extend(rooted.iter().map(|rooted| scans.clone().chain(rooted.clone())));
+            }
         }
         found
     }

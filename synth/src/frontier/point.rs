@@ -77,10 +77,18 @@ pub fn search_point(
     let bounds = bound_collective(topology, collective, &request.sketch(), &asked)?;
     request.observer.report(SearchProgress::BoundsFound(&bounds));
     let request = FrontierRequest { max_chunks: point.chunks, ..*request };
-    let subject = Subject::new(topology, &bounds, &request)?;
+    let mut subject = Subject::new(topology, &bounds, &request)?;
     check_point_size(&subject.units, point)?;
     let time = subject.compute_time(point)?;
-    let verdict = find_verdict(&subject, &bounds, point, &request)?;
+    let mut verdict = find_verdict(&subject, &bounds, point, &request)?;
+    if let PointVerdict::NotFound { .. } = verdict
+        && let Some(separate) = subject.separate_sums()
+    {
+        let other = find_verdict(&separate, &bounds, point, &request)?;
+        if let PointVerdict::Found { .. } = other {
+            (subject, verdict) = (separate, other);
+        }
+    }
     if let PointVerdict::Found { .. } = verdict {
         request.observer.report(SearchProgress::PointFound { point });
     }
@@ -130,7 +138,7 @@ fn look_for_schedule(
             return Ok(found(schedule));
         }
     }
-    let Some(search) = subject.prepare_search(request)? else {
+    let Some(search) = subject.prepare_search(request) else {
         return Ok(PointVerdict::NotFound { reached: None });
     };
     let conflicts = request.solver.conflicts;

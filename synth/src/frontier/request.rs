@@ -68,7 +68,7 @@ impl FrontierRequest<'_> {
 pub enum FrontierGoal {
     /// All.
     EveryPoint,
-    /// The fastest schedule of the least number of steps.
+    /// The fastest schedule of the least number of steps that has one.
     LeastSteps,
 }
 

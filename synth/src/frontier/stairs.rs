@@ -21,6 +21,8 @@ pub(super) struct StairSearch<'a> {
     subject: &'a Subject<'a>,
     /// `None` if the solver is not asked.
     search: Option<&'a UnitSearch<'a>>,
+    /// Whether it is not asked any more.
+    is_dismissed: bool,
     observer: &'a dyn SearchObserver,
     constructed: &'a [StepSchedule],
     max_chunks: u32,
@@ -71,6 +73,7 @@ impl<'a> StairSearch<'a> {
         StairSearch {
             subject,
             search,
+            is_dismissed: false,
             observer: request.observer,
             constructed,
             max_chunks: request.max_chunks,
@@ -85,31 +88,42 @@ impl<'a> StairSearch<'a> {
     /// The points that no other one is better than, each with the bound for its steps, and what is known for each number of
     /// steps. A schedule that was found for some steps may need fewer.
     pub(super) fn finish(self) -> FoundPoints {
-        let StairSearch { mut points, mut step_counts, .. } = self;
-        points.sort_by_key(|point| (point.schedule.rounds.len(), point.time));
-        let mut kept: Vec<FrontierPoint> = Vec::new();
-        for mut point in points {
-            if kept.last().is_some_and(|last| last.time <= point.time) {
-                continue;
-            }
+        let StairSearch { mut points, step_counts, .. } = self;
+        for point in &mut points {
             let steps = point.schedule.rounds.len() as u32;
             let own = step_counts.iter().rev().find(|count| count.steps <= steps);
             if let Some(count) = own {
                 point.status = PointStatus::compare(point.time, count.bound);
             }
-            kept.push(point);
         }
-        for count in &mut step_counts {
-            let fitting =
-                kept.iter().filter(|point| point.schedule.rounds.len() as u32 <= count.steps);
-            count.best = fitting.map(|point| point.time).min();
+        FoundPoints { points, step_counts }.prune()
+    }
+
+    /// If nothing was found, takes the constructed schedule of the fewest steps, which are more than were searched for.
+    /// The bound is the one for any number of steps.
+    pub(super) fn take_longer(&mut self, bound: Rational) -> Result<(), SearchError> {
+        let longer = self.constructed.iter().map(|schedule| schedule.measure());
+        let steps = longer.map(|point| point.steps).min();
+        let searched = self.step_counts.iter().map(|count| count.steps).max();
+        let Some(steps) = steps.filter(|steps| searched.is_none_or(|most| *steps > most)) else {
+            return Ok(());
+        };
+        if self.points.is_empty() {
+            let kept = std::mem::take(&mut self.search);
+            self.search_steps(StepTarget { steps, bound })?;
+            self.search = kept;
         }
-        FoundPoints { points: kept, step_counts }
+        Ok(())
     }
 
     /// The time of the fastest schedule.
     pub(super) fn find_best_time(&self) -> Option<Rational> {
         self.points.last().map(|point| point.time)
+    }
+
+    /// From now on only what was constructed is looked at.
+    pub(super) fn dismiss_solver(&mut self) {
+        self.is_dismissed = self.is_dismissed || self.search.take().is_some();
     }
 
     /// Searches for a schedule of so many steps that is faster than all before.
@@ -145,7 +159,8 @@ impl<'a> StairSearch<'a> {
             let schedule = schedule.tighten(topology);
             let time = schedule.measure().compute_time(topology)?;
             let status = PointStatus::compare(time, target.bound);
-            self.points.push(FrontierPoint { schedule, time, status });
+            let separates_sums = self.subject.separates_sums;
+            self.points.push(FrontierPoint { schedule, time, status, separates_sums });
         }
         self.step_counts.push(StepCount { steps, bound, best, undecided: step.undecided });
         Ok(())
@@ -223,8 +238,15 @@ impl<'a> StairSearch<'a> {
         rounds: u64,
         chunks: u32,
     ) -> Result<Attempt, SearchError> {
-        let Some(search) = self.search else { return Ok(Attempt::TooLarge) };
         let point = SchedulePoint { steps: step.steps, rounds, chunks };
+        let Some(search) = self.search else {
+            if !self.is_dismissed {
+                return Ok(Attempt::TooLarge);
+            }
+            let reached = BudgetReached { limit: SolverLimit::Observer, conflicts: 0 };
+            step.undecided.push(UndecidedPoint { point, reached });
+            return Ok(Attempt::Stopped);
+        };
         let conflicts =
             self.point_conflicts.min(self.conflicts_left.saturating_sub(self.conflicts_kept));
         if conflicts == 0 {
@@ -247,7 +269,9 @@ impl<'a> StairSearch<'a> {
             PointOutcome::OutOfBudget(reached) => {
                 step.undecided.push(UndecidedPoint { point, reached });
                 Ok(match reached.limit {
-                    SolverLimit::Conflicts | SolverLimit::Routes => Attempt::NotFound,
+                    SolverLimit::Conflicts | SolverLimit::Routes | SolverLimit::OneValue => {
+                        Attempt::NotFound
+                    }
                     SolverLimit::Variables | SolverLimit::Ranks | SolverLimit::AllConflicts => {
                         Attempt::TooLarge
                     }

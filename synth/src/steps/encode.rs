@@ -7,6 +7,8 @@
 //! ..; an edge that carries more than so many rounds allow demands one more. Pieces are those of the units that
 //! represent their orbits, and edges the first ones of theirs: their loads are those of all images.
 
+mod sums;
+
 use super::quotient::UnitQuotient;
 use super::routes::{RouteIndex, RouteTable};
 use super::solver::{Formula, Literal, PointWatch, Term};
@@ -15,6 +17,7 @@ use crate::dense::DenseMap;
 use crate::graph::{EdgeIndex, Topology, Vertex};
 use crate::observer::SearchObserver;
 use crate::schedule::{SchedulePoint, Unit};
+use sums::{SumReach, SummedPiece};
 
 /// What is searched for.
 #[derive(Clone, Copy)]
@@ -24,6 +27,16 @@ pub(super) struct PointProblem<'a> {
     pub(super) units: &'a [Unit],
     pub(super) point: SchedulePoint,
     pub(super) quotient: &'a UnitQuotient,
+    /// Over how many hops something may come.
+    pub(super) max_hops: Option<u32>,
+}
+
+impl PointProblem<'_> {
+    /// The limit on hops, if it is less than the steps allow.
+    fn find_hop_limit(&self) -> Option<usize> {
+        let limit = self.max_hops.filter(|hops| *hops < self.point.steps)?;
+        usize::try_from(limit).ok()
+    }
 }
 
 /// A piece of a representative takes a route in a step, if the literal is true.
@@ -34,6 +47,8 @@ pub(super) struct PossibleSend {
     pub(super) step: u32,
     pub(super) route: RouteIndex,
     pub(super) literal: Literal,
+    /// Whether the receiver keeps it in place of what it had, or adds it to that.
+    pub(super) is_copy: Term,
 }
 
 /// A formula, and what its variables mean.
@@ -75,6 +90,14 @@ pub(super) fn encode_point<'a>(
         loads: vec![DenseMap::filled(orbits, Vec::new()); point.steps as usize],
     };
     for &unit in &quotient.representatives {
+        let Some(own) = problem.units.get(unit) else { continue };
+        if own.is_sum() {
+            let reach = SumReach::new(&encoder, own).ok_or(EncodingGap::TooFewSteps)?;
+            for chunk in 0..point.chunks {
+                encoder.encode_sum(SummedPiece { unit, chunk, reach: &reach })?;
+            }
+            continue;
+        }
         let windows = find_windows(&problem, unit).ok_or(EncodingGap::TooFewSteps)?;
         for chunk in 0..point.chunks {
             encoder.encode_piece(unit, chunk, &windows)?;
@@ -129,6 +152,9 @@ fn find_windows(
 /// Whether a rank has a piece, after each number of steps.
 type Holdings = DenseMap<Vertex, Vec<Term>>;
 
+/// Over how many hops at least a piece came to a rank.
+type Depths = DenseMap<Vertex, Vec<Term>>;
+
 fn get_holding(holdings: &Holdings, rank: Vertex, step: u32) -> Term {
     holdings[rank].get(step as usize).copied().unwrap_or(Term::Known(false))
 }
@@ -159,11 +185,14 @@ impl Encoder<'_> {
         windows: &DenseMap<Vertex, ArrivalWindow>,
     ) -> Result<(), EncodingGap> {
         let holdings = self.add_holdings(windows);
+        let depths = self.add_depths(windows);
         for step in 1..=self.problem.point.steps {
             for rank in self.problem.topology.ranks() {
                 let window = windows[rank];
                 if (window.first.max(1)..=window.last).contains(&step) {
                     let arrivals = self.add_arrivals(unit, chunk, step, rank, &holdings);
+                    self.constrain_depths(rank, &arrivals, &depths);
+                    let arrivals: Vec<Literal> = arrivals.iter().map(|own| own.literal).collect();
                     self.constrain_arrivals(step, rank, &arrivals, &holdings);
                 }
             }
@@ -202,8 +231,8 @@ impl Encoder<'_> {
         step: u32,
         rank: Vertex,
         holdings: &Holdings,
-    ) -> Vec<Literal> {
-        let PointProblem { routes, quotient, .. } = self.problem;
+    ) -> Vec<PossibleSend> {
+        let PointProblem { routes, .. } = self.problem;
         let mut arrivals = Vec::new();
         for &index in &routes.ending_at[rank] {
             let route = &routes.routes[index];
@@ -213,18 +242,59 @@ impl Encoder<'_> {
             }
             let literal = self.formula.add_variable();
             self.formula.add_clause(&[(!literal).into(), sent]);
-            self.sends.push(PossibleSend { unit, chunk, step: step - 1, route: index, literal });
-            let loads = self.loads.get_mut(step as usize - 1);
-            if let Some(loads) = loads {
-                for &edge in &route.edges {
-                    let times = quotient.count_stabilizer(edge);
-                    loads[quotient.edges.find_orbit(edge)]
-                        .extend(std::iter::repeat_n(literal, times));
-                }
-            }
-            arrivals.push(literal);
+            let is_copy = Term::Known(true);
+            let send = PossibleSend { unit, chunk, step: step - 1, route: index, literal, is_copy };
+            self.sends.push(send);
+            self.add_load(step, index, literal);
+            arrivals.push(send);
         }
         arrivals
+    }
+
+    /// What takes a route in a step, from 1 on, loads its edges.
+    fn add_load(&mut self, step: u32, route: RouteIndex, literal: Literal) {
+        let PointProblem { routes, quotient, .. } = self.problem;
+        let Some(loads) = self.loads.get_mut(step as usize - 1) else { return };
+        for &edge in &routes.routes[route].edges {
+            let times = quotient.count_stabilizer(edge);
+            loads[quotient.edges.find_orbit(edge)].extend(std::iter::repeat_n(literal, times));
+        }
+    }
+
+    /// For each rank variables for whether a piece came over one hop at least, two hops, and so on up to the limit; none
+    /// if there is no limit that matters. A rank gets a piece once, so that this is the same at all times.
+    fn add_depths(&mut self, windows: &DenseMap<Vertex, ArrivalWindow>) -> Depths {
+        let limit = self.problem.find_hop_limit().unwrap_or(0);
+        let mut depths: Depths = Vec::new().into();
+        for window in windows.as_slice() {
+            let mut add = || match window.first {
+                0 => Term::Known(false),
+                _ => self.formula.add_variable().into(),
+            };
+            depths.push((0..limit).map(|_| add()).collect());
+        }
+        depths
+    }
+
+    fn constrain_depths(&mut self, rank: Vertex, arrivals: &[PossibleSend], depths: &Depths) {
+        for arrival in arrivals {
+            let from = self.problem.routes.routes[arrival.route].from;
+            self.add_hop(arrival.literal.into(), &depths[from], &depths[rank]);
+        }
+    }
+
+    /// What comes took one hop more than before, and no more than are allowed; for no limit there are no terms.
+    fn add_hop(&mut self, comes: Term, before: &[Term], after: &[Term]) {
+        for (index, later) in after.iter().enumerate() {
+            let earlier = match index.checked_sub(1) {
+                Some(index) => before.get(index).copied().unwrap_or(Term::Known(false)),
+                None => Term::Known(true),
+            };
+            self.formula.add_clause(&[comes.negate(), earlier.negate(), *later]);
+        }
+        if let Some(last) = before.last() {
+            self.formula.add_clause(&[comes.negate(), last.negate()]);
+        }
     }
 
     /// A rank has a piece after a step if it had it before or got it in this step, of which one is true at most.

@@ -51,6 +51,13 @@ impl UnitQuotient {
         self.elements.len() / (self.edges.count_members(edge) as usize).max(1)
     }
 
+    /// Whether each unit has as many images as there are elements. Others would have to move symmetrically on their own,
+    /// which hardly any do in few rounds.
+    fn is_free(&self, units: &[Unit]) -> bool {
+        let moved = units.iter().filter(|unit| !unit.receivers.is_empty()).count();
+        self.representatives.len() * self.elements.len() == moved
+    }
+
     fn new(topology: &Topology, units: &[Unit], elements: Vec<Automorphism>) -> UnitQuotient {
         let classes = UnitClasses::new(units);
         let mut images: Vec<Option<UnitImage>> = vec![None; units.len()];
@@ -104,6 +111,7 @@ pub(super) fn list_quotients(
                     .map(|images| Automorphism::new(topology, images.as_slice().to_vec()));
                 Some(UnitQuotient::new(topology, units, elements.collect::<Option<_>>()?))
             })
+            .filter(|quotient| quotient.is_free(units))
             .collect();
     let identity = Automorphism::new(topology, list_vertices(topology.count_vertices()));
     quotients.push(UnitQuotient::new(topology, units, identity.into_iter().collect()));
@@ -114,17 +122,42 @@ fn list_vertices(count: usize) -> Vec<Vertex> {
     (0..count as u32).map(Vertex).collect()
 }
 
+/// What a unit is: its origins, its receivers, and what each of these gets.
+type UnitKey<'a> = (&'a [Vertex], &'a [Vertex], &'a [Vec<Vertex>]);
+
+fn find_key(unit: &Unit) -> UnitKey<'_> {
+    (&unit.origins, &unit.receivers, &unit.summands)
+}
+
+/// The unit that a permutation makes of another one.
+fn map_unit(unit: &Unit, map: &dyn Fn(Vertex) -> Vertex) -> Unit {
+    let map_ranks = |ranks: &[Vertex]| {
+        let mut images: Vec<Vertex> = ranks.iter().map(|rank| map(*rank)).collect();
+        images.sort_unstable();
+        images
+    };
+    let mut parts: Vec<(Vertex, Vec<Vertex>)> = (unit.receivers.iter().zip(&unit.summands))
+        .map(|(receiver, summands)| (map(*receiver), map_ranks(summands)))
+        .collect();
+    parts.sort_unstable();
+    Unit {
+        origins: map_ranks(&unit.origins),
+        receivers: map_ranks(&unit.receivers),
+        summands: parts.into_iter().map(|(_, summands)| summands).collect(),
+    }
+}
+
 /// Units by what they are.
 struct UnitClasses<'a> {
     /// The indices of those that are alike.
-    members: BTreeMap<(&'a [Vertex], &'a [Vertex]), Vec<usize>>,
+    members: BTreeMap<UnitKey<'a>, Vec<usize>>,
 }
 
 impl<'a> UnitClasses<'a> {
     fn new(units: &'a [Unit]) -> UnitClasses<'a> {
         let mut members: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (index, unit) in units.iter().enumerate() {
-            members.entry((&unit.origins[..], &unit.receivers[..])).or_default().push(index);
+            members.entry(find_key(unit)).or_default().push(index);
         }
         UnitClasses { members }
     }
@@ -137,15 +170,10 @@ impl<'a> UnitClasses<'a> {
         map: &dyn Fn(Vertex) -> Vertex,
     ) -> Option<usize> {
         let unit = units.get(index)?;
-        let own = self.members.get(&(&unit.origins[..], &unit.receivers[..]))?;
+        let own = self.members.get(&find_key(unit))?;
         let place = own.binary_search(&index).ok()?;
-        let map_ranks = |ranks: &[Vertex]| {
-            let mut images: Vec<Vertex> = ranks.iter().map(|rank| map(*rank)).collect();
-            images.sort_unstable();
-            images
-        };
-        let [origins, receivers] = [&unit.origins, &unit.receivers].map(|ranks| map_ranks(ranks));
-        let images = self.members.get(&(&origins[..], &receivers[..]))?;
+        let image = map_unit(unit, map);
+        let images = self.members.get(&find_key(&image))?;
         (images.len() == own.len()).then(|| images.get(place).copied())?
     }
 }

@@ -73,6 +73,10 @@ pub enum SolverLimit {
     Ranks,
     /// [`SolverBudget::routes_per_pair`]: there is no schedule that uses the routes that were looked at.
     Routes,
+    /// None: there is no schedule in which each rank keeps one value of each piece, and gets what is no sum once. Whether
+    /// there is one in which ranks keep several partial sums of a piece apart, or get a piece over fewer hops later on,
+    /// was not looked at.
+    OneValue,
     /// None: the observer stopped the search.
     Observer,
 }
@@ -98,8 +102,8 @@ pub fn solve_collective_point(
     let collective = Collective::Known(kind);
     let units = &list_units(&collective, topology.count_ranks())[..];
     let direction = SearchDirection::find(&collective, units);
-    let subject = SearchSubject { topology, units, direction, symmetry };
-    let search = UnitSearch::new(subject, budget, &NoObserver)?;
+    let subject = SearchSubject { topology, units, direction, symmetry, max_hops: None };
+    let search = UnitSearch::new(subject, budget, &NoObserver);
     Ok(search.solve(point, budget.conflicts, &NoObserver)?.outcome)
 }
 
@@ -116,7 +120,8 @@ pub fn solve_point(
     symmetry: &Symmetry,
     budget: SolverBudget,
 ) -> Result<PointOutcome, SearchError> {
-    let search = CopySearch::new(topology, units, symmetry, budget, &NoObserver)?;
+    check_units(topology, units)?;
+    let search = CopySearch::new(topology, units, symmetry, budget, &NoObserver);
     Ok(search.solve(topology, units, point, budget.conflicts, &NoObserver)?.outcome)
 }
 
@@ -137,6 +142,8 @@ pub(crate) struct SearchSubject<'a> {
     pub(crate) direction: SearchDirection,
     /// Symmetries of the machine, those of the units among them.
     pub(crate) symmetry: &'a Symmetry,
+    /// Over how many hops at most something comes to a receiver.
+    pub(crate) max_hops: Option<u32>,
 }
 
 /// Searches for schedules of units, forwards or backwards.
@@ -158,20 +165,22 @@ impl<'a> UnitSearch<'a> {
         subject: SearchSubject<'a>,
         budget: SolverBudget,
         observer: &dyn SearchObserver,
-    ) -> Result<UnitSearch<'a>, SearchError> {
-        let SearchSubject { topology, units, direction, symmetry } = subject;
+    ) -> UnitSearch<'a> {
+        let SearchSubject { topology, units, direction, symmetry, max_hops } = subject;
         match direction {
             SearchDirection::Forward => {
-                let copies = CopySearch::new(topology, units, symmetry, budget, observer)?;
-                Ok(UnitSearch { subject, copies, backwards: None })
+                let copies = CopySearch::new(topology, units, symmetry, budget, observer);
+                let copies = CopySearch { max_hops, ..copies };
+                UnitSearch { subject, copies, backwards: None }
             }
             SearchDirection::Backward => {
                 let reversed = topology.reverse();
                 let units = reverse_units(units);
                 let symmetry = symmetry.reverse(&reversed);
-                let copies = CopySearch::new(&reversed, &units, &symmetry, budget, observer)?;
+                let copies = CopySearch::new(&reversed, &units, &symmetry, budget, observer);
+                let copies = CopySearch { max_hops, ..copies };
                 let backwards = Some(BackwardUnits { topology: reversed, units });
-                Ok(UnitSearch { subject, copies, backwards })
+                UnitSearch { subject, copies, backwards }
             }
         }
     }
@@ -201,6 +210,7 @@ struct CopySearch {
     routes: RouteTable,
     quotients: Vec<UnitQuotient>,
     budget: SolverBudget,
+    max_hops: Option<u32>,
 }
 
 impl CopySearch {
@@ -210,15 +220,14 @@ impl CopySearch {
         symmetry: &Symmetry,
         budget: SolverBudget,
         observer: &dyn SearchObserver,
-    ) -> Result<CopySearch, SearchError> {
-        check_units(topology, units)?;
+    ) -> CopySearch {
         let (routes, quotients) = if topology.count_ranks() <= budget.ranks {
             let routes = list_routes(topology, budget.routes_per_pair, observer);
             (routes, list_quotients(topology, units, symmetry, observer))
         } else {
             (RouteTable::empty(topology), Vec::new())
         };
-        Ok(CopySearch { routes, quotients, budget })
+        CopySearch { routes, quotients, budget, max_hops: None }
     }
 
     /// The topology and the units are those that the search was made for.
@@ -231,7 +240,11 @@ impl CopySearch {
         observer: &dyn SearchObserver,
     ) -> Result<PointAnswer, SearchError> {
         check_point_size(units, point)?;
-        let CopySearch { routes, quotients, budget } = self;
+        let CopySearch { routes, quotients, budget, max_hops } = self;
+        let max_hops = *max_hops;
+        // Whether each rank could do more than what is looked for.
+        let is_narrow =
+            units.iter().any(Unit::is_sum) || max_hops.is_some_and(|hops| hops < point.steps);
         let mut limit = SolverLimit::Conflicts;
         let mut conflicts = 0;
         if topology.count_ranks() > budget.ranks {
@@ -242,7 +255,7 @@ impl CopySearch {
                 limit = SolverLimit::Observer;
                 break;
             }
-            let problem = PointProblem { topology, routes, units, point, quotient };
+            let problem = PointProblem { topology, routes, units, point, quotient, max_hops };
             let is_whole = quotient.elements.len() == 1;
             let mut encoding = match encode_point(problem, budget.variables, observer) {
                 Ok(encoding) => encoding,
@@ -266,6 +279,9 @@ impl CopySearch {
                     let schedule = decode_schedule(problem, &encoding);
                     check_schedule(topology, units, &schedule)?;
                     return Ok(PointAnswer { outcome: PointOutcome::Found(schedule), conflicts });
+                }
+                Verdict::Unsatisfiable if is_whole && is_narrow => {
+                    limit = SolverLimit::OneValue;
                 }
                 Verdict::Unsatisfiable if is_whole => return Ok(refuse(routes, conflicts)),
                 Verdict::Stopped => {
@@ -317,13 +333,14 @@ pub(crate) fn check_point_size(units: &[Unit], point: SchedulePoint) -> Result<(
 
 /// The schedule that a solution describes, without sends that nobody needs.
 fn decode_schedule(problem: PointProblem<'_>, encoding: &Encoding<'_>) -> StepSchedule {
-    let PointProblem { topology, routes, units, point, quotient } = problem;
+    let PointProblem { topology, routes, units, point, quotient, .. } = problem;
     let mut moves: Vec<Move> = Vec::new();
     let mut sends_of_units: BTreeMap<usize, Vec<UnitSend<'_>>> = BTreeMap::new();
     for send in &encoding.sends {
         if encoding.formula.is_true(send.literal) {
             let route = &routes.routes[send.route];
-            let own = UnitSend { chunk: send.chunk, step: send.step, route };
+            let is_copy = encoding.formula.holds(send.is_copy);
+            let own = UnitSend { chunk: send.chunk, step: send.step, route, is_copy };
             sends_of_units.entry(send.unit).or_default().push(own);
         }
     }
@@ -341,14 +358,14 @@ fn decode_schedule(problem: PointProblem<'_>, encoding: &Encoding<'_>) -> StepSc
                 from: element.map_vertex(send.route.from),
                 to: element.map_vertex(send.route.to),
                 piece: Piece(index as u32 * point.chunks + send.chunk),
-                action: MoveAction::Copy,
+                action: if send.is_copy { MoveAction::Copy } else { MoveAction::Reduce },
                 path: send.route.edges.iter().map(|edge| element.map_edge(*edge)).collect(),
             });
         }
     }
     moves.sort_unstable();
     let rounds = count_rounds(topology, &moves, point);
-    StepSchedule { chunks: point.chunks, rounds, moves }
+    StepSchedule { chunks: point.chunks, rounds, moves }.prefer_copies(units)
 }
 
 /// A piece of a unit takes a route.
@@ -357,6 +374,7 @@ struct UnitSend<'a> {
     chunk: u32,
     step: u32,
     route: &'a super::routes::Route,
+    is_copy: bool,
 }
 
 /// Drops sends to ranks that neither need the piece nor send it on.

@@ -194,6 +194,14 @@ impl<'a> Formula<'a> {
         }
     }
 
+    /// Whether a term is true in the solution that was found.
+    pub(super) fn holds(&self, term: Term) -> bool {
+        match term {
+            Term::Known(value) => value,
+            Term::Literal(literal) => self.is_true(literal),
+        }
+    }
+
     /// Whether a literal is true in the solution that was found.
     pub(super) fn is_true(&self, literal: Literal) -> bool {
         self.solver.value_lit(literal) == lbool::TRUE

@@ -307,6 +307,7 @@ pub(super) fn describe_limit(limit: SolverLimit) -> &'static str {
         SolverLimit::Variables => "the formula has too many variables",
         SolverLimit::Ranks => "the solver is for fewer ranks, and was not asked",
         SolverLimit::Routes => "nothing was found on the shortest paths through switches",
+        SolverLimit::OneValue => "ranks keep one value of each piece, and that is not enough",
         SolverLimit::Observer => "the search was ended",
     }
 }
