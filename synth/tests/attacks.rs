@@ -75,7 +75,9 @@ fn draw_collective(random: &mut fastrand::Rng, ranks: u32) -> Collective {
 fn mutate(lines: &mut Vec<String>, random: &mut fastrand::Rng) {
     let count = lines.len();
     // Neither the first line nor the last one.
-    let index = random.usize(1..count - 1);
+    let flows: Vec<usize> = (0..count).filter(|line| lines[*line].starts_with("flow ")).collect();
+    let flow = random.choice(&flows).copied().filter(|_| random.bool());
+    let index = flow.unwrap_or_else(|| random.usize(1..count - 1));
     let mut words: Vec<String> = lines[index].split(' ').map(str::to_owned).collect();
     let place = random.usize(0..words.len());
     let numbers = ["0", "1", "2", "3", "-1", "-2", "5", "all", "0 1", "1 2", ":", "1000"];
@@ -84,7 +86,7 @@ fn mutate(lines: &mut Vec<String>, random: &mut fastrand::Rng) {
             let places: Vec<usize> =
                 (0..words.len()).filter(|place| words[*place].parse::<i64>().is_ok()).collect();
             if let Some(place) = random.choice(places) {
-                let step = *random.choice(&[-2, -1, 1, 2, 7]).unwrap();
+                let step = *random.choice(&[-2, -1, -1, 1, 1, 2, 7]).unwrap();
                 words[place] = (words[place].parse::<i64>().unwrap() + step).to_string();
             }
         }
