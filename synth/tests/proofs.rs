@@ -413,7 +413,7 @@ fn broken_layers_are_refused() {
         // Other steps than the potentials are for, and another value.
         wrong("steps 2", "steps 3", ProofFlaw::Malformed),
         wrong("steps 2", "steps 1", ProofFlaw::Malformed),
-        wrong("steps 2", "steps 0", ProofFlaw::Malformed),
+        wrong("steps 2", "steps 0", NOTHING_OFFERED),
         wrong("steps 2", "steps 18446744073709551615", ProofFlaw::Malformed),
         wrong("steps 2", "steps 18446744073709551616", ProofFlaw::Malformed),
         wrong("steps 2", "steps -1", ProofFlaw::Malformed),
@@ -509,7 +509,7 @@ fn broken_halves_are_refused() {
         // Sums with common summands, and any number of hops for sums of which several ranks get each.
         wrong("demand 1 : all : all", "demand 1 : all : all : 0 1 : 0", ProofFlaw::WrongVertex),
         wrong("bound 3/4 time roots", "bound 3/4 time", OTHER),
-        wrong("bound 3/4 time roots", "bound 3/4 time steps 1", OTHER),
+        wrong("bound 3/4 time roots", "bound 3/4 time steps 1", ProofFlaw::WrongValue),
         wrong("bound 3/4 time roots", "bound 3/4 time hops 3", ProofFlaw::WrongVertex),
         wrong("bound 3/4 time roots", "bound 3/4 time root", ProofFlaw::Malformed),
     ];
