@@ -1,56 +1,74 @@
-//! Certificates of bounds: `ccl-proof 1`, a text that one part writes and another one checks.
+//! Certificates of bounds: `ccl-proof 2`, a text that one part writes and another one checks.
 //!
-//! A proof file has everything that is needed to check it: the topology as [`crate::graph::text`] writes it, then a
-//! certificate in each line, and a last line that counts them, so that a file of which a part is missing is refused.
+//! A proof file has everything that is needed to check it: the topology as [`crate::graph::text`] writes it, then
+//! collectives, each with its demands and bounds, and a last line that counts the bounds, so that a file of which a part
+//! is missing is refused.
 //!
 //! ```text
-//! ccl-proof 1
+//! ccl-proof 2
 //! rates relative
 //! ranks 2
 //! ...
-//! demand 3 - : 0 : 1 2               count, group of summands, origins, receivers
-//! cut allgather 2 : 0 2               collective, value, the vertices on the side
-//! steps broadcast(0) 0 1 1 : 0 1 0    collective, from, to, steps, the distance of each vertex
-//! flow alltoall 2 : 0 1 1 0           collective, value, potentials
-//! flow demands hops 2 3 : 0 0 0 0 ... collective, hops, value, potentials
-//! flow allgather steps 1 1 : 0 0 ...  collective, steps, value, potentials
-//! roots allreduce 1/2 : 0 0 0 0 0 ... collective, value, potentials
-//! end 6
+//! collective
+//! demand 1 : 0 : all           how many values, their origins, their receivers
+//! demand 1 : 1 : all
+//! bound 1 time                 the value, what is bounded
+//! flow 0 : 0 1                 the demands, by their places from 0; the potential of each vertex
+//! bound 1 steps
+//! flow 1 : 1 0
+//! end 2
 //! ```
 //!
-//! What a collective demands is that receivers get values, of which each is the sum of one of each origin; or a copy,
-//! if there is one origin. `count` is how many, and demands of a group (a number, or `-` for none) have their summands
-//! in common. The collective `demands` is that of the file; the others are the known ones.
+//! Each value is the sum of one contribution of each origin, or a copy, if there is one origin, and each receiver gets
+//! it. A line `demand` may have several sums, `demand 1 : 0 1 : 1 : 0 1 2 : 2`, which have their contributions in
+//! common. Of a line `apart` each receiver gets values of its own. `all` stands for all ranks, and for all demands. Names of
+//! collectives are not part of the format: who reads that three lines demand an AllGather of three ranks has checked
+//! it. (For those that this crate writes, [`ProvedClaim::collective`] has the name.)
 //!
-//! * `cut`: what the collective moves from the ranks on the side to those outside must pass the edges that leave it: each
-//!   value once of which an origin is on the side and a receiver outside. Of sums with common summands those parts count
-//!   that come from the side and are not sums of others, modulo 2.
-//! * `steps`: the distances grow along each edge by at most its length, which is 1 if it ends at a rank and 0 if it
-//!   ends at a switch. So no path is shorter.
+//! # Why it holds
 //!
-//! The others are solutions of dual linear programs: *potentials*, integers of any sign, one for each vertex in order.
-//! A flow of one unit from a vertex to another one uses each edge by some amount; the sum of all amounts times by how
-//! much the potential rises along the edge is at least the difference of the potentials at the flow's ends. So
-//! the sum of these differences is *needed*, and an edge *offers* its rate times how much it can be used at most in
-//! a round. Needed divided by offered is a bound, whatever the potentials are.
+//! What is sent of a value over an edge is its *load* there. From each origin to each receiver one unit flows, within
+//! the loads: what is sent of a copy, or of a sum of several contributions, can serve several flows at once.
 //!
-//! * `flow`: potentials for each demand, each origin and each other receiver, in order. What is sent of a value can
-//!   serve several receivers, or be the sum of what several origins contribute: so the rises of a demand, or of a group
-//!   of demands, count together, divided by how many values they are, and only those of the demand for which they are
-//!   most. Of an AllToAll, a Scatter and a Gather the potentials are for each origin, from which a flow leads to each
-//!   receiver. So are those of demands with one origin and one receiver. See [`crate::bound::flows`].
-//! * `flow` with `steps`: the same, with potentials for each time from 0 to the number of steps. An edge leads from its
-//!   tail before a step to its head after it, but from a switch in the step itself; waiting at a rank uses nothing, and
-//!   the potential may not rise there. The step that offers most counts.
-//! * `flow` with `hops`: the same, where an edge offers what it can be used for at most in any hop.
-//! * `roots`: for each demand, potentials of the switches that cannot `multicast`, through which as much of the copies goes in as
-//!   out, and of those that cannot `reduce`, for the sums; zero for all other vertices. Then potentials for the
-//!   copies to each rank, and for the sums from each rank; those of receivers and of origins count. What is needed is
-//!   that of the best root. An edge is used by the copies or by the sums of a demand: by those for which the sum of all
-//!   rises, divided by how many values they are, is most. See [`crate::bound::allreduce`].
+//! *Potentials* are integers of any sign, one for each vertex. Along a path from an origin to a receiver they rise by
+//! their difference in all. So the loads times the *rises*, by how much potentials rise along edges where they do, sum
+//! up to at least this difference, which is *needed*; for each flow the origin with the lowest potential and the receiver
+//! with the highest one are taken. If for each demand the rises of its flows, summed up and divided by the number of its
+//! values, are at most the *use* of an edge, then all loads times uses sum up to at least what all flows need. In
+//! a round an edge carries its rate: *needed* divided by the sum of rates times uses is a bound, whatever the potentials
+//! are. It is the dual of the linear program of the flows.
+//!
+//! * The flows of a line come one after another. If there are several, they are of all values of each of its demands
+//!   together. If there is one, it is one of each value: it counts as often as there are values, its rises are not divided, and
+//!   each receiver of what is apart counts. Lines have different demands, in ascending order.
+//! * A cut is a flow that is 0 on a side and 1 outside. Then each value that must leave the side is needed once: of sums
+//!   with common contributions those whose parts from the side are not sums of others, modulo 2. This holds for other
+//!   potentials, too: between 0 and 1 such a number of values must pass, and elsewhere on the way of the farthest flow
+//!   one.
+//!
+//! What is bounded:
+//!
+//! * `time`: rounds per chunk, or seconds per byte.
+//! * `time steps 2`: the same in that many steps. A flow has potentials for each time, from before the first step to
+//!   after the last one. An edge leads from a rank before a step to its end after it, but from a switch in the step
+//!   itself. Waiting at a rank takes no load: potentials may not rise there. Each step has uses of its own; that which offers
+//!   most counts.
+//! * `time hops 3`: the same in any number of steps, in which each value takes so many hops. What is sent of a value has one
+//!   number of hops, if it is copied, or summed up for one receiver: an edge offers its largest use. Of
+//!   other values it would have several ones, and they are refused.
+//! * `time roots`: the same of algorithms that sum each part of a value up at one rank, its *root*, and send copies
+//!   from there. A flow has potentials for the sums, and then for the copies, whose loads are apart. The shares of the
+//!   roots sum up to 1 for each demand, so if flows have, at each rank, no more in sum for the copies than for the sums, then
+//!   passing from the one to the other takes nothing away. Through a switch that cannot `reduce`, as much of a load of sums goes
+//!   in as out; of copies if it cannot `multicast`. So a flow whose potentials are zero everywhere else needs nothing, and
+//!   where it falls it makes uses smaller.
+//! * `steps`: the number of steps. Edges have lengths, 1 into a rank and 0 into a switch, and a path to a receiver takes
+//!   as many steps as it is long. Potentials rise along it by at most its length, and by the uses, which count from the length
+//!   on: the difference is at most steps * (1 + all uses), so that divided by this it is a bound. Usually there are no uses.
 
 mod check;
-mod demand;
+mod known;
+mod limits;
 pub mod read;
 pub mod write;
 
@@ -71,9 +89,8 @@ pub const MAX_CERTIFICATES: usize = 1 << 10;
 /// on the largest topologies: 500 ranks that are joined pairwise. More is [`ProofFlaw::TooLong`].
 pub const MAX_EDGE_WORK: u64 = 1 << 27;
 
-/// How many numbers are kept at once for demands that have their summands in common: one for each group, edge and step.
-/// More are [`ProofFlaw::TooLong`].
-pub const MAX_GROUP_SUMS: usize = 1 << 24;
+/// How many numbers are kept at once, one for each edge and step. More are [`ProofFlaw::TooLong`].
+pub const MAX_LAYERED_EDGES: u64 = 1 << 24;
 
 /// How many bytes of a proof file are read, which takes about a second. More are [`ProofFlaw::TooLong`].
 pub const MAX_PROOF_BYTES: usize = 1 << 24;
@@ -87,15 +104,22 @@ pub struct CheckedProof {
     pub claims: Vec<ProvedClaim>,
 }
 
-/// A bound that was checked.
+/// A bound that was checked, on the demands that the file has for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProvedClaim {
-    /// The collective as it is written, such as `broadcast(0)`.
+    /// The name of what is demanded, such as `broadcast(0)`, if the demands are written as this crate writes them for it;
+    /// `demands` if not.
     pub collective: String,
     /// What is bounded.
     pub quantity: ProvedQuantity,
     /// No algorithm needs less.
     pub value: Rational,
+}
+
+/// What the checker found.
+struct ProvedBound {
+    quantity: ProvedQuantity,
+    value: Rational,
 }
 
 /// What a claim bounds.
@@ -116,7 +140,7 @@ pub enum ProvedQuantity {
 /// Why a proof file is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProofError {
-    /// The line, from 1; the one after the last if something is missing.
+    /// The line, from 1; of a flow that of its bound; the one after the last if something is missing.
     pub line: usize,
     /// What is wrong there.
     pub flaw: ProofFlaw,
@@ -137,8 +161,10 @@ pub enum ProofFlaw {
     Arithmetic(ArithmeticError),
     /// A vertex is unknown, or not what the collective needs.
     WrongVertex,
-    /// The numbers do not show the value.
+    /// The numbers show nothing: potentials rise where nothing passes.
     WrongValue,
+    /// The numbers show another value.
+    OtherValue(Rational),
 }
 
 impl fmt::Display for ProofError {
@@ -150,13 +176,14 @@ impl fmt::Display for ProofError {
 impl fmt::Display for ProofFlaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ProofFlaw::Malformed => write!(f, "not as the format `ccl-proof 1` says"),
+            ProofFlaw::Malformed => write!(f, "not as the format `ccl-proof 2` says"),
             ProofFlaw::TooLong => write!(f, "more lines or certificates than are read"),
             ProofFlaw::Incomplete => write!(f, "the file is not complete"),
             ProofFlaw::Topology(error) => error.fmt(f),
             ProofFlaw::Arithmetic(error) => error.fmt(f),
             ProofFlaw::WrongVertex => write!(f, "a vertex is not what the collective needs"),
-            ProofFlaw::WrongValue => write!(f, "the numbers do not show the value"),
+            ProofFlaw::WrongValue => write!(f, "the numbers show nothing"),
+            ProofFlaw::OtherValue(value) => write!(f, "the numbers show {value}"),
         }
     }
 }

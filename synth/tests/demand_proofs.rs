@@ -216,28 +216,32 @@ fn proofs_of_demands_can_be_read() {
     let (_, text) = text.split_once("demand").unwrap();
     assert_eq!(
         text,
-        " 1 4 : 0 1 : 1\ndemand 1 4 : 0 1 2 : 2\n\
-         steps demands 0 2 2 : 0 1 2\ncut demands 1 : 0\nend 2\n"
+        " 1 : 0 1 : 1 : all : 2\nbound 2 steps\nflow 0 : 0 1 2\nbound 1 time\nflow all : 0 1 1\nend 2\n"
     );
 }
 
 /// Two chunks for rank 1, and three for both others, from rank 0, on a line; and a sum for rank 0.
 const LINE: &str = "\
-ccl-proof 1
+ccl-proof 2
 rates relative
 ranks 3
 edge 0 1 1 0 memory port
 edge 1 0 1 0 memory port
 edge 1 2 1 0 memory port
 edge 2 1 1 0 memory port
-demand 2 - : 0 : 1
-demand 3 - : 0 : 1 2
-demand 1 7 : 0 1 2 : 0
-demand 1 7 : 1 2 : 0
-cut demands 5 : 0
-cut demands 3 : 0 1
-cut demands 1 : 2
-flow demands 5 : 0 1 1 0 3 3 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+collective
+demand 2 : 0 : 1
+demand 3 : 0 : 1 2
+demand 1 : 0 1 2 : 0 : 1 2 : 0
+bound 5 time
+flow 0 1 : 0 1 1
+bound 3 time
+flow 1 : 0 0 1
+bound 1 time
+flow 2 : 1 1 0
+bound 5 time
+flow 0 : 0 1 1
+flow 1 : 0 3 3 0 0 0
 end 4
 ";
 
@@ -246,43 +250,74 @@ fn broken_demands_are_refused() {
     let claims = check_proof(LINE).unwrap().claims;
     let values: Vec<String> = claims.iter().map(|claim| claim.value.to_string()).collect();
     assert_eq!(values, ["5", "3", "1", "5"]);
+    let other = ProofFlaw::OtherValue(Rational::ZERO);
     let refuse = |old: &str, new: &str, line: usize, flaw: ProofFlaw| {
         let broken = LINE.replacen(old, new, 1);
         assert_ne!(broken, LINE);
-        assert_eq!(check_proof(&broken), Err(ProofError { line, flaw }), "{old} to {new}");
+        let error = check_proof(&broken).map_err(|mut error| {
+            if matches!(error.flaw, ProofFlaw::OtherValue(_)) {
+                error.flaw = ProofFlaw::OtherValue(Rational::ZERO);
+            }
+            error
+        });
+        assert_eq!(error, Err(ProofError { line, flaw }), "{old} to {new}");
     };
-    refuse("demand 2 - : 0 : 1", "demand 2 - : 0 : 3", 8, ProofFlaw::WrongVertex);
-    refuse("demand 2 - : 0 : 1", "demand 2 - : 0 :", 8, ProofFlaw::Malformed);
-    refuse("demand 2 - : 0 : 1", "demand 2 : 0 : 1", 8, ProofFlaw::Malformed);
-    refuse("demand 2 - : 0 : 1", "demand 0 - : 0 : 1", 8, ProofFlaw::Malformed);
-    refuse("demand 2 - : 0 : 1", "demand 4294967296 - : 0 : 1", 8, ProofFlaw::Malformed);
-    refuse("demand 2 - : 0 : 1", "demand -2 - : 0 : 1", 8, ProofFlaw::Malformed);
-    refuse("demand 3 - : 0 : 1 2", "demand 3 - : 0 : 2 1", 9, ProofFlaw::Malformed);
-    refuse("demand 3 - : 0 : 1 2", "demand 3 - : 0 : 1 1 2", 9, ProofFlaw::Malformed);
+    refuse("demand 2 : 0 : 1", "demand 2 : 0 : 3", 9, ProofFlaw::WrongVertex);
+    refuse("demand 2 : 0 : 1", "demand 2 : 0 :", 9, ProofFlaw::Malformed);
+    refuse("demand 3 : 0 : 1 2", "demand 3 : 0 : 2 1", 10, ProofFlaw::Malformed);
+    refuse("0 1 2 : 0 : 1 2 : 0", "0 1 2 : 0 : 1 2", 11, ProofFlaw::Malformed);
+    refuse("demand 1 : 0 1 2", "apart 1 : 0 1 2", 11, ProofFlaw::Malformed);
     // Fewer values than the cuts and the flows are for.
-    refuse("demand 2 - : 0 : 1", "demand 1 - : 0 : 1", 12, ProofFlaw::WrongValue);
-    refuse("demand 3 - : 0 : 1 2", "demand 2 - : 0 : 1 2", 12, ProofFlaw::WrongValue);
-    refuse("cut demands 3 : 0 1", "cut demands 5 : 0 1", 13, ProofFlaw::WrongValue);
+    refuse("demand 2 : 0 : 1", "demand 1 : 0 : 1", 12, other.clone());
+    refuse("demand 3 : 0 : 1 2", "demand 2 : 0 : 1 2", 12, other.clone());
+    refuse("flow 1 : 0 0 1", "flow 1 : 1 0 1", 14, other.clone());
     // Of two sums with the same part from rank 2, one must leave it; of unrelated ones, both.
-    refuse("cut demands 1 : 2", "cut demands 2 : 2", 14, ProofFlaw::WrongValue);
-    refuse("demand 1 7 : 1 2 : 0", "demand 1 8 : 1 2 : 0", 14, ProofFlaw::WrongValue);
-    // Counts of a group that differ.
-    refuse("demand 1 7 : 1 2 : 0", "demand 2 7 : 1 2 : 0", 15, ProofFlaw::Malformed);
-    refuse("flow demands 5 :", "flow demands 6 :", 15, ProofFlaw::WrongValue);
-    refuse("0 1 1 0 3 3", "0 1 1 0 4 4", 15, ProofFlaw::WrongValue);
-    refuse(" 0 0 0\nend", "\nend", 15, ProofFlaw::Malformed);
-    refuse(" 0 0 0\nend", " 0 0 0 0 0 0\nend", 15, ProofFlaw::Malformed);
-    refuse("flow demands 5", "flow nothing 5", 15, ProofFlaw::Malformed);
+    refuse("bound 1 time", "bound 2 time", 16, other.clone());
+    let unrelated = LINE.replace(" : 1 2 : 0\nbound", "\ndemand 1 : 1 2 : 0\nbound");
+    let unrelated = unrelated.replace("bound 1 time\nflow 2", "bound 2 time\nflow 2 3");
+    assert_eq!(check_proof(&unrelated).unwrap().claims[2].value, Rational::from_integer(2));
+    refuse("bound 5 time\nflow 0 :", "bound 6 time\nflow 0 :", 18, other.clone());
+    refuse("0 3 3 0 0 0", "0 4 4 0 0 0", 18, other.clone());
+    // A flow that is alone is one of each value.
+    refuse("0 3 3 0 0 0", "0 3 3", 18, other.clone());
+    refuse(" 0 0 0\nend", "\nend", 18, other);
+    refuse(" 0 0 0\nend", " 0 0\nend", 18, ProofFlaw::Malformed);
+    refuse("flow 0 : 0 1 1\nflow 1", "flow 1 : 0 1 1\nflow 0", 18, ProofFlaw::Malformed);
     // Several hops of sums with common summands are not bound.
-    let (before, _) = LINE.split_once("flow").unwrap();
-    let file = |hops: u32, potentials: usize| {
-        let zeros = " 0".repeat(3 * potentials);
-        check_proof(&format!("{before}flow demands hops {hops} 0 :{zeros}\nend 4\n"))
+    let (before, _) = LINE.split_once("bound").unwrap();
+    let file = |hops: u32, demand: u32| {
+        let zeros = " 0".repeat(3 * (hops as usize + 1));
+        check_proof(&format!("{before}bound 0 time hops {hops}\nflow {demand} :{zeros}\nend 1\n"))
             .unwrap_err()
             .flaw
     };
-    assert_eq!(file(2, 7 * 3), ProofFlaw::WrongVertex);
-    assert_ne!(file(1, 7 * 2), ProofFlaw::WrongVertex);
+    assert_eq!(file(2, 2), ProofFlaw::WrongVertex);
+    assert_ne!(file(2, 1), ProofFlaw::WrongVertex);
+    assert_ne!(file(1, 2), ProofFlaw::WrongVertex);
+}
+
+/// Sums of which none is a sum of others, but no two: of four with common summands three must leave.
+#[test]
+fn independent_sums_are_counted() {
+    let file = |demands: &str, value: u32, numbers: &str| {
+        check_proof(&format!(
+            "ccl-proof 2\nrates relative\nranks 4\nedge 0 3 1 0 port\nedge 1 3 1 0 port\n\
+            edge 2 3 1 0 port\ncollective\n{demands}\nbound {value}/3 time\nflow 0 : {numbers}\nend 1\n"
+        ))
+        .is_ok()
+    };
+    let cut = "0 0 0 1";
+    let three = "demand 5 : 0 1 : 3 : 1 2 : 3 : 0 1 2 : 3";
+    assert!(file(three, 15, cut) && !file(three, 20, cut) && !file(three, 10, cut));
+    let dependent = "demand 5 : 0 1 : 3 : 1 2 : 3 : 0 2 : 3";
+    assert!(file(dependent, 10, cut) && !file(dependent, 15, cut));
+    let four = "demand 5 : 0 1 : 3 : 1 2 : 3 : 0 1 2 : 3 : 0 2 : 3";
+    assert!(file(four, 15, cut) && !file(four, 20, cut));
+    // Several flows share what is sent, and a sum that rises above 0 only where another one does not is no further one.
+    assert!(!file(three, 15, "0 0 0 1 0 0 0 0") && file(three, 1, "0 0 0 1 0 0 0 0"));
+    // Higher up, only the farthest sum counts.
+    let high = "-1 -1 -1 0";
+    assert!(file(three, 5, high) && !file(three, 15, high));
 }
 
 #[test]
@@ -301,7 +336,7 @@ fn hops_are_claimed() {
     assert_eq!(claims[0].quantity, ProvedQuantity::TimePerChunkInHops(2));
     assert_eq!(claims[0].value, bound.value);
     // Without the limit it does not hold.
-    let unlimited = text.replace("flow demands hops 2 ", "flow demands ");
+    let unlimited = text.replace(" time hops 2\n", " time\n");
     assert!(check_proof(&unlimited).is_err());
 }
 

@@ -270,7 +270,7 @@ fn proofs_are_checked_again() {
         let run = ends(folder.cclc("proof q.proof"), 1);
         says(&run.stderr, &["E1112"]);
     }
-    folder.write("q.proof", "ccl-proof 2\n");
+    folder.write("q.proof", "ccl-proof 1\n");
     says(&ends(folder.cclc("proof q.proof"), 1).stderr, &["E1112"]);
 }
 
@@ -492,15 +492,17 @@ fn chunks_of_the_library_are_a_factor() {
 /// Demands without flows, and groups of them, take neither time nor memory for every edge.
 #[test]
 fn large_proofs_of_nothing_are_refused_soon() {
-    let mut text = "ccl-proof 1\nrates relative\nranks 2\n".to_owned();
+    let mut text = "ccl-proof 2\nrates relative\nranks 2\n".to_owned();
     for latency in 0..20_000 {
         text += &format!("edge 0 1 1 {latency}\n");
     }
-    text += "edge 1 0 1 0\n";
-    for group in 0..5000 {
-        text += &format!("demand 1 {group} : 0 : 0\n");
+    text += "edge 1 0 1 0\ncollective\n";
+    text += &"demand 1 : 0 : 0 : 0 : 0\n".repeat(5000);
+    text += "demand 1 : 0 : 1\nbound 1/20000 time\n";
+    for demand in 0..5000 {
+        text += &format!("flow {demand} : 0 1\n");
     }
-    text += "demand 1 - : 0 : 1\nflow demands 1/20000 : 0 1\nend 1\n";
+    text += "flow 5000 : 0 1\nend 1\n";
     let folder = Folder::with("a.proof", &text);
     let started = Instant::now();
     let run = folder.cclc("proof a.proof");
@@ -510,9 +512,9 @@ fn large_proofs_of_nothing_are_refused_soon() {
 
 #[test]
 fn a_place_in_a_proof_is_right_with_any_ends_of_lines() {
-    let lines = ["ccl-proof 1", "rates relative", "ranks 2", "edge 0 1 1 0", "edge 1 0 1 0"];
-    let text = lines.join("\r\n") + "\r\ncut allgather 2 : 0\r\nend 1\r\n";
+    let lines = ["ccl-proof 2", "rates relative", "ranks 2", "edge 0 1 1 0", "edge 1 0 1 0"];
+    let text = lines.join("\r\n") + "\r\ncollective\r\ndemand 1 : 0 : 1\r\nbound 2 time\r\nflow 0 : 0 1\r\nend 1\r\n";
     let folder = Folder::with("a.proof", &text);
     let run = ends(folder.cclc("proof a.proof --message-format short"), 1);
-    says(&run.stderr, &["a.proof:6:1"]);
+    says(&run.stderr, &["a.proof:8:1"]);
 }

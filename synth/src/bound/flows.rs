@@ -160,24 +160,28 @@ impl FlowBound {
     }
 }
 
-/// The flows of demands, in the order in which certificates have them. Of several flows of the same contribution to the
-/// same rank the first one has the lengths.
-pub(crate) fn list_flows(demands: &DemandList) -> Vec<MeasuredFlow> {
-    let mut first_demands: BTreeMap<SummandGroup, u32> = BTreeMap::new();
-    let mut known: BTreeSet<(u32, [Vertex; 2])> = BTreeSet::new();
-    let mut flows = Vec::new();
+/// The flows of each demand, or of several that add up the same contributions, in the order of the first ones. A flow
+/// of the same contribution to the same rank is one.
+pub(crate) fn list_flows(demands: &DemandList) -> Vec<Vec<MeasuredFlow>> {
+    let mut groups: BTreeMap<SummandGroup, usize> = BTreeMap::new();
+    let mut known: BTreeSet<(usize, [Vertex; 2])> = BTreeSet::new();
+    let mut flows: Vec<Vec<MeasuredFlow>> = Vec::new();
     for (index, demand) in (0..).zip(demands.as_slice()) {
-        let first = demand.summands.map(|group| *first_demands.entry(group).or_insert(index));
-        for [origin, receiver] in list_pairs(demand) {
-            let first = first.unwrap_or(index);
-            let is_new = known.insert((first, [origin, receiver]));
-            let demand = if find_single(demand).is_some() {
-                None
-            } else {
-                // There is no demand of this number, and nothing has lengths for it.
-                Some(if is_new { first } else { u32::MAX })
-            };
-            flows.push(MeasuredFlow { demand, origin, receivers: vec![receiver] });
+        let new = flows.len();
+        let place = demand.summands.map_or(new, |group| *groups.entry(group).or_insert(new));
+        let pairs: Vec<[Vertex; 2]> =
+            list_pairs(demand).filter(|pair| known.insert((place, *pair))).collect();
+        let own = pairs.into_iter().map(|[origin, receiver]| {
+            let demand = find_single(demand).is_none().then_some(index);
+            MeasuredFlow { demand, origin, receivers: vec![receiver] }
+        });
+        match flows.get_mut(place) {
+            Some(first) => {
+                // What they have in common has the lengths of the first one.
+                let demand = first.first().and_then(|flow| flow.demand);
+                first.extend(own.map(|flow| MeasuredFlow { demand, ..flow }));
+            }
+            None => flows.push(own.collect()),
         }
     }
     flows

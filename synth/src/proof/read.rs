@@ -1,58 +1,66 @@
-//! Reads proof files: the topology, then the certificates, which are checked one by one.
+//! Reads proof files: the topology, then each collective, whose bounds are checked one by one.
 
-use super::check::check_certificate;
-use super::demand::{measure_work, parse_demand};
-use super::{
-    CheckedProof, MAX_CERTIFICATES, MAX_EDGE_WORK, MAX_PROOF_BYTES, MAX_PROOF_LINES, ProofError,
-    ProofFlaw,
-};
+use super::check::{check_bound, parse_demand};
+use super::known::name_collective;
+use super::limits::{WorkMeter, check_size};
+use super::{CheckedProof, ProofError, ProofFlaw, ProvedBound, ProvedClaim};
 use crate::graph::text::{TopologyTextError, is_topology_line, parse_topology};
+use std::rc::Rc;
 
 /// Checks a proof file: every certificate in it, and that none is missing.
 ///
 /// # Errors
-/// The first flaw.
+/// The first flaw. That of a flow has the line of the bound that it is for.
 pub fn check_proof(text: &str) -> Result<CheckedProof, ProofError> {
+    check_size(text)?;
     let fail = |index: usize, flaw| ProofError { line: index + 1, flaw };
-    if text.len() > MAX_PROOF_BYTES {
-        return Err(fail(0, ProofFlaw::TooLong));
-    }
-    let lines: Vec<&str> = text.lines().take(MAX_PROOF_LINES + 1).collect();
-    if lines.len() > MAX_PROOF_LINES {
-        return Err(fail(MAX_PROOF_LINES, ProofFlaw::TooLong));
-    }
-    let Some((&"ccl-proof 1", body)) = lines.split_first() else {
+    let lines: Vec<&str> = text.lines().collect();
+    let Some((&"ccl-proof 2", body)) = lines.split_first() else {
         return Err(fail(0, ProofFlaw::Malformed));
     };
     let head = body.iter().take_while(|line| is_topology_line(line)).count();
-    let (head, certificates) = body.split_at(head);
+    let (head, body) = body.split_at(head);
     let topology = parse_topology(head).map_err(|error| match error {
         TopologyTextError::Malformed { line } => fail(1 + line, ProofFlaw::Malformed),
         TopologyTextError::Invalid(error) => fail(head.len(), ProofFlaw::Topology(error)),
     })?;
-    let count = certificates.iter().take_while(|line| line.starts_with("demand ")).count();
-    let (demand_lines, certificates) = certificates.split_at(count);
-    let mut demands = Vec::new();
-    for (index, line) in (1 + head.len()..).zip(demand_lines) {
-        let demand = parse_demand(&topology, line);
-        demands.push(demand.map_err(|flaw| fail(index, flaw))?);
-    }
+    let ranks: Rc<[usize]> = (0..topology.ranks().len()).collect();
+    let mut meter = WorkMeter::new(&topology);
     let mut claims = Vec::new();
-    let mut work = 0;
-    for (index, line) in (1 + head.len() + count..).zip(certificates) {
-        if line.starts_with("end") {
-            let is_whole = *line == format!("end {}", claims.len()) && index + 1 == lines.len();
-            let proof = CheckedProof { topology, claims };
-            return if is_whole { Ok(proof) } else { Err(fail(index, ProofFlaw::Incomplete)) };
+    let mut index = 1 + head.len();
+    for section in body.chunk_by(|_, next| *next != "collective" && !next.starts_with("end")) {
+        let [first, section @ ..] = section else { continue };
+        if first.starts_with("end") {
+            let is_whole = *first == format!("end {}", claims.len()) && index + 1 == lines.len();
+            return if is_whole {
+                Ok(CheckedProof { topology, claims })
+            } else {
+                Err(fail(index, ProofFlaw::Incomplete))
+            };
         }
-        // Each potential has two letters at least, and all vertices' potentials are compared along each edge.
-        let potentials = 1 + line.len() / 2 / topology.count_vertices();
-        work += potentials as u64 * topology.edges().len() as u64 + measure_work(&demands);
-        if claims.len() == MAX_CERTIFICATES || work > MAX_EDGE_WORK {
-            return Err(fail(index, ProofFlaw::TooLong));
+        if *first != "collective" {
+            return Err(fail(index, ProofFlaw::Malformed));
         }
-        let claim = check_certificate(&topology, &demands, line);
-        claims.push(claim.map_err(|flaw| fail(index, flaw))?);
+        index += 1;
+        let count = section.iter().take_while(|line| !line.starts_with("bound ")).count();
+        let (demand_lines, bounds) = section.split_at(count);
+        let collective = name_collective(topology.count_ranks(), demand_lines);
+        let mut demands = Vec::new();
+        meter.start_collective();
+        for line in demand_lines {
+            meter.admit_demand(line);
+            demands.push(parse_demand(&ranks, line).map_err(|flaw| fail(index, flaw))?);
+            index += 1;
+        }
+        for certificate in bounds.chunk_by(|_, next| !next.starts_with("bound ")) {
+            let bound = meter
+                .admit_certificate(certificate)
+                .and_then(|()| check_bound(&topology, &demands, certificate))
+                .map_err(|flaw| fail(index, flaw))?;
+            let ProvedBound { quantity, value } = bound;
+            claims.push(ProvedClaim { collective: collective.clone(), quantity, value });
+            index += certificate.len();
+        }
     }
     Err(fail(lines.len(), ProofFlaw::Incomplete))
 }

@@ -9,21 +9,31 @@ use crate::graph::{Topology, Vertex};
 use crate::rational::Rational;
 
 impl AllReduceBound {
-    /// For each demand the potentials of the switches for the copies and the sums, then for each rank the distance of
-    /// each vertex to it, less than nothing, then for each rank the distance of each vertex from it: as certificates
-    /// have them.
-    pub(crate) fn list_potentials(&self, topology: &Topology) -> Vec<Vec<i64>> {
+    /// For each demand its flows, as certificates have them, with potentials for the sums and then for the copies: the
+    /// first flow is what switches pass on, and there is one for each rank, with the distances from it, and those to
+    /// it, less than nothing. From the last one's sums is subtracted what they need together, so that each rank has
+    /// no more of the copies than of the sums.
+    pub(crate) fn list_flows(&self, topology: &Topology) -> Vec<Vec<Vec<i64>>> {
         let forward = EdgeLists::new(topology);
         let backward = EdgeLists::new(topology).reverse();
-        let mut potentials = Vec::new();
-        for AllReducePart { copies, sums, .. } in &self.parts {
-            potentials.extend([copies, sums].map(|half| half.potentials.clone()));
-            let copies = copies.measure_potentials(&backward).into_iter();
-            let fall = |of_rank: Vec<i64>| of_rank.into_iter().map(|distance| -distance).collect();
-            potentials.extend(copies.map(fall));
-            potentials.extend(sums.measure_potentials(&forward));
-        }
-        potentials
+        let list = |part: &AllReducePart| {
+            let sums = part.sums.measure_potentials(&forward);
+            let copies = part.copies.measure_potentials(&backward);
+            let count_at = |root: usize| -> i64 {
+                sums.iter().chain(&copies).filter_map(|own| own.get(root)).sum()
+            };
+            let needed = (0..topology.ranks().len()).map(count_at).min().unwrap_or(0);
+            let mut flows =
+                vec![[&part.sums, &part.copies].map(|half| half.potentials.clone()).concat()];
+            flows.extend(sums.iter().zip(&copies).map(|(sums, copies)| {
+                let copies = copies.iter().map(|distance| -distance);
+                sums.iter().copied().chain(copies).collect()
+            }));
+            let last = flows.last_mut().into_iter().flatten();
+            last.take(topology.count_vertices()).for_each(|potential| *potential -= needed);
+            flows
+        };
+        self.parts.iter().map(list).collect()
     }
 }
 
