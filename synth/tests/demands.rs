@@ -185,6 +185,22 @@ fn scans_are_found() {
     assert!(frontier.points[0].separates_sums);
 }
 
+/// On a line, what rank 0 contributes is in all three sums. If each sum is on its own, it goes to rank 1 three times, which
+/// takes six rounds for two pieces. That fewer are not enough is no proof that there is no schedule.
+#[test]
+fn what_sums_have_in_common_is_not_ruled_out() {
+    let line = build_line(4).unwrap();
+    let request = FrontierRequest { engine: SearchEngine::Solver, ..FrontierRequest::default() };
+    let look = |steps, rounds| {
+        let point = SchedulePoint { steps, rounds, chunks: 2 };
+        search_point(&line, &build_scan(4, false), point, &request).unwrap().verdict
+    };
+    assert!(matches!(look(6, 6), PointVerdict::Found { .. }));
+    let verdict = look(5, 5);
+    let PointVerdict::NotFound { reached: Some(reached) } = verdict else { panic!("{verdict:?}") };
+    assert_eq!(reached.limit, SolverLimit::OneValue);
+}
+
 /// The greedy schedule takes more steps than are searched for, and the solver is not asked.
 #[test]
 fn long_schedules_are_better_than_none() {

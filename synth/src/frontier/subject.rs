@@ -110,7 +110,20 @@ impl<'a> Subject<'a> {
     pub(super) fn prepare_search(&self, request: &FrontierRequest<'_>) -> Option<UnitSearch<'_>> {
         let Subject { topology, units, direction, symmetry, .. } = self;
         let max_hops = request.max_hops;
-        let subject = SearchSubject { topology, units, direction: *direction, symmetry, max_hops };
+        let shares_sums = match &self.collective {
+            Collective::Known(_) => false,
+            Collective::Demands(demands) => {
+                demands.as_slice().iter().any(|demand| demand.summands.is_some())
+            }
+        };
+        let subject = SearchSubject {
+            topology,
+            units,
+            direction: *direction,
+            symmetry,
+            max_hops,
+            shares_sums,
+        };
         let prepare = || UnitSearch::new(subject, request.solver, request.observer);
         request.engine.has_solver().then(prepare)
     }

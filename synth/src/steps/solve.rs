@@ -74,8 +74,8 @@ pub enum SolverLimit {
     /// [`SolverBudget::routes_per_pair`]: there is no schedule that uses the routes that were looked at.
     Routes,
     /// None: there is no schedule in which each rank keeps one value of each piece, and gets what is no sum once. Whether
-    /// there is one in which ranks keep several partial sums of a piece apart, or get a piece over fewer hops later on,
-    /// was not looked at.
+    /// there is one in which ranks keep several partial sums of a piece apart, use what sums have in common, or get a
+    /// piece over fewer hops later on, was not looked at.
     OneValue,
     /// None: the observer stopped the search.
     Observer,
@@ -102,7 +102,8 @@ pub fn solve_collective_point(
     let collective = Collective::Known(kind);
     let units = &list_units(&collective, topology.count_ranks())[..];
     let direction = SearchDirection::find(&collective, units);
-    let subject = SearchSubject { topology, units, direction, symmetry, max_hops: None };
+    let subject =
+        SearchSubject { topology, units, direction, symmetry, max_hops: None, shares_sums: false };
     let search = UnitSearch::new(subject, budget, &NoObserver);
     Ok(search.solve(point, budget.conflicts, &NoObserver)?.outcome)
 }
@@ -144,6 +145,8 @@ pub(crate) struct SearchSubject<'a> {
     pub(crate) symmetry: &'a Symmetry,
     /// Over how many hops at most something comes to a receiver.
     pub(crate) max_hops: Option<u32>,
+    /// Whether sums have contributions in common: schedules that use this are not looked for.
+    pub(crate) shares_sums: bool,
 }
 
 /// Searches for schedules of units, forwards or backwards.
@@ -166,11 +169,11 @@ impl<'a> UnitSearch<'a> {
         budget: SolverBudget,
         observer: &dyn SearchObserver,
     ) -> UnitSearch<'a> {
-        let SearchSubject { topology, units, direction, symmetry, max_hops } = subject;
+        let SearchSubject { topology, units, direction, symmetry, max_hops, shares_sums } = subject;
         match direction {
             SearchDirection::Forward => {
                 let copies = CopySearch::new(topology, units, symmetry, budget, observer);
-                let copies = CopySearch { max_hops, ..copies };
+                let copies = CopySearch { max_hops, shares_sums, ..copies };
                 UnitSearch { subject, copies, backwards: None }
             }
             SearchDirection::Backward => {
@@ -178,7 +181,7 @@ impl<'a> UnitSearch<'a> {
                 let units = reverse_units(units);
                 let symmetry = symmetry.reverse(&reversed);
                 let copies = CopySearch::new(&reversed, &units, &symmetry, budget, observer);
-                let copies = CopySearch { max_hops, ..copies };
+                let copies = CopySearch { max_hops, shares_sums, ..copies };
                 let backwards = Some(BackwardUnits { topology: reversed, units });
                 UnitSearch { subject, copies, backwards }
             }
@@ -211,6 +214,7 @@ struct CopySearch {
     quotients: Vec<UnitQuotient>,
     budget: SolverBudget,
     max_hops: Option<u32>,
+    shares_sums: bool,
 }
 
 impl CopySearch {
@@ -227,7 +231,7 @@ impl CopySearch {
         } else {
             (RouteTable::empty(topology), Vec::new())
         };
-        CopySearch { routes, quotients, budget, max_hops: None }
+        CopySearch { routes, quotients, budget, max_hops: None, shares_sums: false }
     }
 
     /// The topology and the units are those that the search was made for.
@@ -240,11 +244,12 @@ impl CopySearch {
         observer: &dyn SearchObserver,
     ) -> Result<PointAnswer, SearchError> {
         check_point_size(units, point)?;
-        let CopySearch { routes, quotients, budget, max_hops } = self;
+        let CopySearch { routes, quotients, budget, max_hops, shares_sums } = self;
         let max_hops = *max_hops;
         // Whether each rank could do more than what is looked for.
-        let is_narrow =
-            units.iter().any(Unit::is_sum) || max_hops.is_some_and(|hops| hops < point.steps);
+        let is_narrow = *shares_sums
+            || units.iter().any(Unit::is_sum)
+            || max_hops.is_some_and(|hops| hops < point.steps);
         let mut limit = SolverLimit::Conflicts;
         let mut conflicts = 0;
         if topology.count_ranks() > budget.ranks {
