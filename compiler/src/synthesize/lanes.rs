@@ -20,8 +20,11 @@ use std::fmt::{self, Write as _};
 use synth::graph::Vertex;
 use synth::trees::TreeDirection;
 
-/// How many different pieces a lane adds up at most: a block has 64 operations, and some of them are signals and waits.
-const MAX_LANE_PIECES: usize = 36;
+/// How many operations of a lane move data at most: a block has 64, and some of them are signals and waits.
+const MAX_LANE_OPERATIONS: usize = 44;
+
+/// How many copies over different channels are one operation.
+const JOINED_COPIES: usize = 8;
 
 /// How many lanes share the pieces of a chunk at most.
 const MAX_SHARES: u64 = 8;
@@ -44,8 +47,9 @@ struct LaneHops {
     step: usize,
     lane: usize,
     ways: Vec<usize>,
-    /// How many different chunks, or pieces, go on.
-    pieces: usize,
+    /// About how many operations it takes: one for each chunk, or piece, that is added up; copies over different channels
+    /// are joined.
+    operations: usize,
 }
 
 /// A channel of a lane, by its way.
@@ -78,9 +82,9 @@ impl<'a> LaneWriter<'a> {
         })?;
         let writer = LaneWriter { roots, ..writer };
         let lanes = writer.list_lanes();
-        let longest = lanes.iter().map(|lane| lane.pieces).max().unwrap_or(0);
-        let fits = |shares: &usize| longest.div_ceil(*shares) <= MAX_LANE_PIECES;
-        let shares = if adds_up { (1..=most_shares).find(fits)? } else { 1 };
+        let longest = lanes.iter().map(|lane| lane.operations).max().unwrap_or(0);
+        let fits = |shares: &usize| longest.div_ceil(*shares) <= MAX_LANE_OPERATIONS;
+        let shares = (1..=most_shares).find(fits)?;
         (lanes.len() * shares <= MAX_BLOCKS).then_some(LaneWriter { shares, ..writer })
     }
 
@@ -128,8 +132,9 @@ impl<'a> LaneWriter<'a> {
             let sent: Vec<Vec<u64>> = (0..ways).map(|way| self.list_entries(step, way)).collect();
             for lane in 0..ways {
                 let came = step.checked_sub(1).map(|before| self.list_arrived(before, lane));
-                let mut hops = LaneHops { step, lane, ways: Vec::new(), pieces: 0 };
+                let mut hops = LaneHops { step, lane, ways: Vec::new(), operations: 0 };
                 let mut pieces = BTreeSet::new();
+                let (mut longest, mut copies) = (0, 0);
                 for (way, entries) in sent.iter().enumerate() {
                     let goes_on = |entry: &&u64| match &came {
                         None => way % self.roots == lane,
@@ -139,9 +144,16 @@ impl<'a> LaneWriter<'a> {
                     if !onward.is_empty() {
                         hops.ways.push(way);
                     }
+                    longest = longest.max(onward.len());
+                    copies += onward.len();
                     pieces.extend(onward);
                 }
-                hops.pieces = pieces.len();
+                // Where sums are pushed, leaves are sent, and what is added up goes on.
+                hops.operations = match (self.adds_up, self.channels.can_read()) {
+                    (false, _) => longest.max(copies.div_ceil(JOINED_COPIES)),
+                    (true, true) => pieces.len(),
+                    (true, false) => pieces.len() + longest + came.map_or(0, |came| came.len()),
+                };
                 if !hops.ways.is_empty() {
                     lanes.push(hops);
                 }
