@@ -5,6 +5,7 @@
 //!
 //! - `boxes` writes AllToAlls on boxes with rails, as formulas.
 //! - `channels` says which channels the schedule needs: memory, ports, or both.
+//! - `declared` writes programs of collectives that a file declares, whose values may be anywhere.
 //! - `shifted` says what one rank does in place of all, where a group of shifts keeps the schedule; `rules` writes that
 //!   for steps, and `lanes` for trees, with the expressions of `expressions`; `levels` writes trees along rails.
 //! - `packets` writes schedules of one or two steps for short messages.
@@ -17,6 +18,7 @@
 
 mod boxes;
 mod channels;
+mod declared;
 mod expressions;
 mod lanes;
 mod levels;
@@ -31,6 +33,7 @@ mod trees;
 use crate::machine::Machine;
 use crate::syntax;
 pub use boxes::{RailBoxes, write_box_program};
+pub use declared::{DeclaredHead, count_pieces_per_value, write_declared_program};
 pub use trees::write_tree_program;
 
 use channels::{Channels, UsedWay};
@@ -100,6 +103,8 @@ pub enum UnwrittenProgram {
         /// Where it would end.
         to: u32,
     },
+    /// The values of a declared collective are not those of the schedule, cut into pieces.
+    UnfitPieces,
     /// The text does not parse, which is a bug.
     Malformed(String),
 }
@@ -126,6 +131,10 @@ impl fmt::Display for UnwrittenProgram {
             UnwrittenProgram::NoWayBack { from, to } => write!(
                 f,
                 "nothing leads back from rank {from} to rank {to}, which sends to it: a program needs a way for signals"
+            ),
+            UnwrittenProgram::UnfitPieces => write!(
+                f,
+                "its chunks cannot be cut into the pieces of the schedule: the collective needs a parameter `chunks` that multiplies its chunks"
             ),
             UnwrittenProgram::Malformed(text) => write!(f, "its text is malformed: {text}"),
         }
@@ -194,7 +203,11 @@ fn find_channels(
     schedule: &StepSchedule,
 ) -> Result<Channels, UnwrittenProgram> {
     let moves = schedule.moves.iter();
-    Channels::find(head, moves.map(|own| UsedWay { from: own.from, to: own.to, path: &own.path }))
+    Channels::find(
+        head.machine,
+        head.whole,
+        moves.map(|own| UsedWay { from: own.from, to: own.to, path: &own.path }),
+    )
 }
 
 /// The rules of a schedule, if it has some: each unit belongs to a rank, and all ranks do the same.
@@ -297,6 +310,13 @@ pub fn name_step_program(kind: CollectiveKind, machine: &str, point: SchedulePoi
     format!("{}_{steps}_{rounds}_{chunks}", name_pair(kind, machine))
 }
 
+/// The same for a declared collective.
+#[must_use]
+pub fn name_declared_program(collective: &str, machine: &str, point: SchedulePoint) -> String {
+    let SchedulePoint { steps, rounds, chunks } = point;
+    format!("{collective}_{}_{steps}_{rounds}_{chunks}", join_words(machine))
+}
+
 /// A name for the program of a schedule with packets, beside that without.
 #[must_use]
 pub fn name_packet_program(name: &str) -> String {
@@ -310,8 +330,13 @@ pub fn name_tree_program(kind: CollectiveKind, machine: &str) -> String {
 }
 
 fn name_pair(kind: CollectiveKind, machine: &str) -> String {
+    format!("{}_{}", library_name(kind), join_words(machine))
+}
+
+/// The words and numbers of a text, with an underscore between them.
+fn join_words(machine: &str) -> String {
     let is_word = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let machine: String = machine.chars().map(is_word).collect();
     let parts: Vec<&str> = machine.split('_').filter(|part| !part.is_empty()).collect();
-    format!("{}_{}", library_name(kind), parts.join("_"))
+    parts.join("_")
 }

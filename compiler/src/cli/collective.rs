@@ -6,9 +6,13 @@ use super::report::Reporter;
 use compiler::demand::{collect_demands, find_known_collective};
 use compiler::diagnostic::{Code, Diagnostic};
 use compiler::elaborate::{CollectiveQuestion, evaluate_promises};
+use compiler::interrupt::Interrupt;
+use compiler::ir;
 use compiler::machine::Machine;
-use compiler::resolve::program::{Collective as Declared, CollectiveId, Expr, ExprKind, Type};
-use std::path::Path;
+use compiler::resolve::program::{
+    Collective as Declared, CollectiveId, Expr, ExprKind, Type, Unit,
+};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use synth::bound::BoundError;
 use synth::collective::{Collective, CollectiveKind};
@@ -24,6 +28,73 @@ pub(crate) struct AskedCollective {
     pub(crate) collective: Collective,
     /// How many times it is asked for.
     pub(crate) factor: u64,
+    /// Its declaration, if it is no known one.
+    pub(crate) declared: Option<DeclaredQuestion>,
+}
+
+/// A collective of which only its declaration is known.
+pub(crate) struct DeclaredQuestion {
+    unit: Unit,
+    question: CollectiveQuestion,
+    /// The file that declares it; none for the library.
+    pub(crate) file: Option<PathBuf>,
+    /// Its name.
+    pub(crate) name: String,
+    /// The arguments as they are written: the parameter, and its value.
+    arguments: Vec<WrittenArgument>,
+}
+
+struct WrittenArgument {
+    parameter: String,
+    value: String,
+}
+
+/// Its promises where each chunk is cut into pieces, and how that is written.
+pub(crate) struct DividedCollective {
+    pub(crate) promises: Vec<ir::Rank>,
+    /// With its arguments: `scan(ranks, chunks = 2)`.
+    pub(crate) call: String,
+}
+
+impl DeclaredQuestion {
+    /// Divides every chunk into so many pieces, by its parameter `chunks`; none if it has no such parameter, or no such
+    /// promises.
+    pub(crate) fn divide(&self, pieces: u64, interrupt: &Interrupt) -> Option<DividedCollective> {
+        let declared = &self.unit.collectives[self.question.collective];
+        let mut question = self.question.clone();
+        let mut written: Vec<[String; 2]> = Vec::new();
+        for WrittenArgument { parameter, value } in &self.arguments {
+            written.push([parameter.clone(), value.clone()]);
+        }
+        if pieces > 1 {
+            let position =
+                declared.parameters.iter().position(|parameter| parameter.name == "chunks")?;
+            let given = question.arguments.iter().position(|(own, _)| *own == position);
+            let default = declared.parameters.get(position).and_then(|own| own.default.as_ref());
+            let value = match given {
+                Some(index) => &question.arguments.get(index)?.1,
+                None => default?,
+            };
+            let ExprKind::Int(chunks) = value.kind else { return None };
+            let chunks = chunks.checked_mul(i64::try_from(pieces).ok()?)?;
+            let value = Expr { kind: ExprKind::Int(chunks), span: question.span, ty: Type::Int };
+            question.arguments.retain(|(own, _)| *own != position);
+            question.arguments.push((position, value));
+            written.retain(|[parameter, _]| parameter != "chunks");
+            written.push(["chunks".to_owned(), chunks.to_string()]);
+        }
+        let (promises, _) = evaluate_promises(&self.unit, &question, interrupt);
+        let has_ranks = declared.parameters.iter().any(|parameter| parameter.name == "ranks");
+        let mut arguments: Vec<String> = Vec::new();
+        if has_ranks {
+            arguments.push("ranks = ranks".to_owned());
+        }
+        for [parameter, value] in written.iter().filter(|[parameter, _]| parameter != "ranks") {
+            arguments.push(format!("{parameter} = {value}"));
+        }
+        let call = format!("{}({})", self.name, arguments.join(", "));
+        Some(DividedCollective { promises: promises?, call })
+    }
 }
 
 /// None if its declaration has errors, which were reported.
@@ -45,16 +116,34 @@ pub(crate) fn find_collective(
     add_rank_count(&mut arguments, declared, reference, ranks)?;
     if let Some(known) = find_known(reference, declared, &arguments, ranks) {
         let KnownCollective { collective, factor } = known;
-        return Ok(Some(AskedCollective { name, collective, factor }));
+        return Ok(Some(AskedCollective { name, collective, factor, declared: None }));
     }
-    let Declarations { unit, .. } = &declarations;
+    let written = arguments
+        .iter()
+        .filter_map(|(position, value)| {
+            let parameter = declared.parameters.get(*position)?.name.clone();
+            Some(WrittenArgument {
+                parameter,
+                value: reporter.sources.slice(value.span).to_owned(),
+            })
+        })
+        .collect();
+    let declared_name = declared.name.clone();
+    let Declarations { unit, .. } = declarations;
     let question = CollectiveQuestion { collective: id, arguments, ranks, span: reference.span };
     let interrupt = reporter.interrupt.clone();
-    let (promised, reports) = evaluate_promises(unit, &question, &interrupt);
+    let (promised, reports) = evaluate_promises(&unit, &question, &interrupt);
     reporter.add(reports);
     let Some(promised) = promised else { return Ok(None) };
+    let declared = Some(DeclaredQuestion {
+        unit,
+        question,
+        file: reference.file.clone(),
+        name: declared_name,
+        arguments: written,
+    });
     match collect_demands(&promised) {
-        Ok(collective) => Ok(Some(AskedCollective { name, collective, factor: 1 })),
+        Ok(collective) => Ok(Some(AskedCollective { name, collective, factor: 1, declared })),
         Err(error) => Err(Failure::Usage(format!("`{name}` has no bounds: {error}"))),
     }
 }

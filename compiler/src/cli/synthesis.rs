@@ -1,6 +1,7 @@
 //! `cclc synth`: finds schedules for a collective on a machine, and writes their programs.
 
 mod answer;
+mod declared;
 mod goal;
 mod point;
 mod programs;
@@ -17,6 +18,7 @@ use super::{Failure, Status, files, output};
 use answer::SynthesisAnswer;
 use compiler::interrupt::Interrupt;
 use compiler::machine::{Machine, MachineReach};
+use declared::write_declared_texts;
 pub(crate) use goal::parse_number;
 use goal::{SizeGoal, describe_overflow};
 use programs::{ProgramWriter, WrittenProgram};
@@ -26,10 +28,12 @@ use synth::bound::BoundError;
 use synth::bound::collective::CollectiveBounds;
 use synth::collective::{Collective, CollectiveKind};
 use synth::frontier::{
-    Frontier, FrontierGoal, FrontierRequest, SearchEngine, SymmetryUse, find_frontier,
+    Frontier, FrontierGoal, FrontierPoint, FrontierRequest, SearchEngine, SymmetryUse,
+    find_frontier,
 };
 use synth::observer::SearchObserver;
 use synth::rational::Rational;
+use synth::schedule::Unit;
 use synth::sketch::Sketch;
 use synth::steps::{SearchError, SolverBudget};
 use synth::trees::{PackRequest, TreeError, TreeSet, has_trees, pack_collective_trees};
@@ -255,6 +259,34 @@ impl Question<'_> {
         })
     }
 
+    /// Writes the programs of a point, whose pieces are pieces of these units.
+    fn write_point(
+        &self,
+        point: &FrontierPoint,
+        units: &[Unit],
+        wants_packets: bool,
+        interrupt: &Interrupt,
+    ) -> PointTexts {
+        match (self.begin_writer(), &self.asked.declared) {
+            (Some(writer), _) => writer.write_texts(point, wants_packets, interrupt),
+            (None, Some(declared)) => write_declared_texts(self, declared, point, units, interrupt),
+            (None, None) => PointTexts::new(Err(UNKNOWN_FORM.to_owned())),
+        }
+    }
+
+    /// The folder of the programs.
+    fn find_folder(&self) -> PathBuf {
+        let output = self.find_output().unwrap_or(Path::new("."));
+        if output == Path::new("-") {
+            return PathBuf::from(".");
+        }
+        if is_one_file(output) {
+            let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty());
+            return parent.unwrap_or(Path::new(".")).to_owned();
+        }
+        output.to_owned()
+    }
+
     /// Where programs go; none if none are written.
     fn find_output(&self) -> Option<&Path> {
         if self.args.dry_run { None } else { self.args.output.as_deref() }
@@ -280,15 +312,18 @@ impl Question<'_> {
         let mut results: Vec<Option<PointTexts>> = Vec::new();
         for index in 0..count {
             let is_wanted = found.costs.as_ref().is_none_or(|costs| costs.has_best(index));
-            let write = || match (self.begin_writer(), points.get(index), trees) {
-                (Some(writer), Some(point), _) => {
-                    writer.write_texts(point, wants_packets, &interrupt)
+            let write = || match (points.get(index), &found.frontier, trees) {
+                (Some(point), Some(frontier), _) => {
+                    let units = frontier.find_units(point);
+                    self.write_point(point, units, wants_packets, &interrupt)
                 }
-                (Some(writer), None, Some(trees)) => {
-                    let written = writer.write_trees(trees, &interrupt);
-                    PointTexts::new(written.map_err(|why| why.to_string()))
-                }
-                (None, _, _) | (_, None, None) => PointTexts::new(Err(UNKNOWN_FORM.to_owned())),
+                (_, _, Some(trees)) => match self.begin_writer() {
+                    Some(writer) => PointTexts::new(
+                        writer.write_trees(trees, &interrupt).map_err(|why| why.to_string()),
+                    ),
+                    None => PointTexts::new(Err(UNKNOWN_FORM.to_owned())),
+                },
+                (_, _, None) => PointTexts::new(Err(UNKNOWN_FORM.to_owned())),
             };
             results.push(is_wanted.then(write));
         }

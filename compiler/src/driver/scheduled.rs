@@ -1,7 +1,7 @@
 //! From a schedule to the text of a program that is compiled, checked and compared with the schedule before anybody
 //! sees it.
 
-use super::{Proof, Target, limits, load, lower};
+use super::{Proof, Read, Target, limits, load, lower};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::elaborate::Settings;
 use crate::interrupt::Interrupt;
@@ -10,14 +10,15 @@ use crate::machine::{EdgeEnds, Machine};
 use crate::resolve::program::ProgramId;
 use crate::source::SourceMap;
 use crate::synthesize::{
-    ProgramHead, UnwrittenProgram, write_packet_program, write_step_program, write_tree_program,
+    DeclaredHead, ProgramHead, UnwrittenProgram, write_declared_program, write_packet_program,
+    write_step_program, write_tree_program,
 };
 use crate::table::Id;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use synth::graph::Vertex;
-use synth::schedule::StepSchedule;
+use synth::schedule::{StepSchedule, Unit};
 use synth::trees::TreeSet;
 
 /// What `cclc check` assumes if nothing else is asked for: an H100.
@@ -90,6 +91,23 @@ pub fn write_scheduled_program(
     check_text(text, &count_moves(schedule), machine, interrupt)
 }
 
+/// The same for a collective that is declared somewhere: in the library, or in the file that `read` has.
+///
+/// # Errors
+/// [`ScheduledFailure`].
+pub fn write_scheduled_declared(
+    head: &DeclaredHead<'_>,
+    units: &[Unit],
+    schedule: &StepSchedule,
+    machine: &Arc<Machine>,
+    read: &mut Read<'_>,
+    interrupt: &Interrupt,
+) -> Result<String, ScheduledFailure> {
+    let text =
+        write_declared_program(head, units, schedule).map_err(ScheduledFailure::Unwritten)?;
+    check_file(text, &count_moves(schedule), machine, read, interrupt)
+}
+
 /// The same with packets, for short messages; `None` if a schedule has no such program.
 ///
 /// # Errors
@@ -142,10 +160,20 @@ fn check_text(
     machine: &Arc<Machine>,
     interrupt: &Interrupt,
 ) -> Result<String, ScheduledFailure> {
+    let mut read = |_: &str| Err("no file is read here".to_owned());
+    check_file(text, traffic, machine, &mut read, interrupt)
+}
+
+fn check_file(
+    text: String,
+    traffic: &RankTraffic,
+    machine: &Arc<Machine>,
+    read: &mut Read<'_>,
+    interrupt: &Interrupt,
+) -> Result<String, ScheduledFailure> {
     let mut sources = SourceMap::default();
     let main = sources.add("<synthesized>", text.as_str());
-    let (unit, mut reports) =
-        load(main, &mut sources, &mut |_| Err("no file is read here".to_owned()));
+    let (unit, mut reports) = load(main, &mut sources, read);
     let settings = Settings { machine: Some(machine.clone()), ..Settings::default() };
     let mut lowered = None;
     if !unit.programs.is_empty() {

@@ -1,6 +1,7 @@
 //! Which channels the moves of a schedule use.
 
-use super::{ProgramHead, UnwrittenProgram};
+use super::UnwrittenProgram;
+use crate::machine::Machine;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 use synth::graph::{EdgeAbilities, EdgeIndex, Vertex};
@@ -24,24 +25,26 @@ pub(super) enum Channels {
 }
 
 impl Channels {
-    /// Memory where it leads all the way and back, ports elsewhere.
+    /// Memory where it leads all the way and back, ports elsewhere. Signals may go back over the links of `whole`, of which
+    /// the machine may be a part.
     pub(super) fn find<'p>(
-        head: &ProgramHead<'_>,
+        machine: &Machine,
+        whole: &Machine,
         ways: impl Iterator<Item = UsedWay<'p>>,
     ) -> Result<Channels, UnwrittenProgram> {
         let mut pairs = BTreeSet::new();
         for UsedWay { from, to, path } in ways {
             let edges = path.iter().filter_map(|edge| {
-                head.machine.graph.edges().get(edge.0 as usize).map(|edge| edge.abilities)
+                machine.graph.edges().get(edge.0 as usize).map(|edge| edge.abilities)
             });
             let abilities: Vec<EdgeAbilities> = edges.collect();
             // Signals go both ways.
             let is_memory = abilities.iter().all(|abilities| abilities.memory);
-            let in_memory = is_memory && head.whole.joins_in_memory(to, from);
+            let in_memory = is_memory && whole.joins_in_memory(to, from);
             if !in_memory && !abilities.iter().all(|abilities| abilities.port) {
                 return Err(UnwrittenProgram::NoChannel { from: from.0, to: to.0 });
             }
-            if !in_memory && !head.whole.joins_by_port(to, from) {
+            if !in_memory && !whole.joins_by_port(to, from) {
                 return Err(UnwrittenProgram::NoWayBack { from: to.0, to: from.0 });
             }
             pairs.insert((from.0, to.0, in_memory));
@@ -52,7 +55,7 @@ impl Channels {
         if pairs.iter().all(|(_, _, in_memory)| !in_memory) {
             return Ok(Channels::Ports);
         }
-        let ranks = head.machine.graph.count_ranks();
+        let ranks = machine.graph.count_ranks();
         let sizes = (1..=ranks).filter(|size| ranks.is_multiple_of(*size));
         let mut fitting = sizes.filter(|size| {
             pairs.iter().all(|(from, to, in_memory)| (from / size == to / size) == *in_memory)

@@ -28,7 +28,7 @@ pub fn write_tree_program(
 ) -> Result<String, UnwrittenProgram> {
     let edges = trees.trees.iter().flat_map(|tree| &tree.edges);
     let ways = edges.map(|edge| UsedWay { from: edge.from, to: edge.to, path: &edge.path });
-    let channels = Channels::find(head, ways)?;
+    let channels = Channels::find(head.machine, head.whole, ways)?;
     let rules = match trees.roots {
         TreeRoots::EveryRank => find_tree_rules(head.machine.graph.count_ranks(), trees),
         TreeRoots::One(_) => None,

@@ -513,7 +513,8 @@ fn large_proofs_of_nothing_are_refused_soon() {
 #[test]
 fn a_place_in_a_proof_is_right_with_any_ends_of_lines() {
     let lines = ["ccl-proof 2", "rates relative", "ranks 2", "edge 0 1 1 0", "edge 1 0 1 0"];
-    let text = lines.join("\r\n") + "\r\ncollective\r\ndemand 1 : 0 : 1\r\nbound 2 time\r\nflow 0 : 0 1\r\nend 1\r\n";
+    let text = lines.join("\r\n")
+        + "\r\ncollective\r\ndemand 1 : 0 : 1\r\nbound 2 time\r\nflow 0 : 0 1\r\nend 1\r\n";
     let folder = Folder::with("a.proof", &text);
     let run = ends(folder.cclc("proof a.proof --message-format short"), 1);
     says(&run.stderr, &["a.proof:8:1"]);

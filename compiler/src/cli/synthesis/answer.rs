@@ -252,6 +252,9 @@ impl SynthesisAnswer<'_> {
             && matches!(frontier.bounds.collective, Collective::Demands(_))
         {
             fields.insert("units".to_owned(), list_unit_values(&frontier.units));
+            // Of the points that say `separates_sums`.
+            let separate = list_unit_values(&frontier.separate_units);
+            fields.insert("separate_units".to_owned(), separate);
         }
         format!("{object}\n")
     }
@@ -270,6 +273,7 @@ impl SynthesisAnswer<'_> {
             "rounds_per_chunk": self.write_rounds(point.time),
             "bound": self.write_rounds(bound),
             "status": status,
+            "separates_sums": point.separates_sums,
             "program": program.and_then(|own| own.path.as_ref()),
             "packets": program.and_then(|own| own.packets.as_ref()),
             "failure": program.and_then(|own| own.failure.as_ref()),

@@ -1,10 +1,7 @@
 //! `--point`: whether there is a schedule of exactly so many steps, rounds and pieces.
 
 use super::answer::{describe_limit, list_moves, list_unit_values};
-use super::{
-    PointProgram, PointTexts, Question, SynthesisFailure, UNKNOWN_FORM, is_one_file, prove,
-    write_files,
-};
+use super::{PointProgram, Question, SynthesisFailure, is_one_file, prove, write_files};
 use crate::cli::report::Reporter;
 use crate::cli::search_watch::SearchWatch;
 use crate::cli::{Failure, Status, output};
@@ -62,11 +59,13 @@ fn write_program(
 ) -> Result<Option<PointProgram>, Failure> {
     let PointVerdict::Found { schedule, status } = &search.verdict else { return Ok(None) };
     let Some(output) = question.find_output() else { return Ok(None) };
-    let point = FrontierPoint { schedule: schedule.clone(), time: search.time, status: *status };
-    let texts = match question.begin_writer() {
-        Some(writer) => writer.write_texts(&point, !is_one_file(output), interrupt),
-        None => PointTexts::new(Err(UNKNOWN_FORM.to_owned())),
+    let point = FrontierPoint {
+        schedule: schedule.clone(),
+        time: search.time,
+        status: *status,
+        separates_sums: false,
     };
+    let texts = question.write_point(&point, &search.units, !is_one_file(output), interrupt);
     let mut programs = write_files(output, vec![Some(texts)], reporter)?;
     Ok(programs.pop().flatten())
 }

@@ -82,25 +82,8 @@ impl ProgramWriter<'_> {
         Ok(text.map(|text| WrittenProgram { name, text }))
     }
 
-    /// The header of a point's programs. `purpose` follows the name of the machine.
     fn describe_point(&self, point: &FrontierPoint, purpose: &str) -> [String; 3] {
-        let size = point.schedule.measure();
-        let quality = match point.status {
-            PointStatus::Optimal => "No schedule of so many steps is faster.",
-            PointStatus::AboveBound { .. } => "A faster one may exist.",
-        };
-        [
-            format!(
-                "`{}` on `{}`{purpose}: {}, {}, {} of each chunk.",
-                self.question,
-                self.machine.name,
-                count(u64::from(size.steps), "step"),
-                count(size.rounds, "round"),
-                count(u64::from(size.chunks), "piece"),
-            ),
-            String::new(),
-            format!("Written by `cclc synth` {}. {quality}", env!("CARGO_PKG_VERSION")),
-        ]
+        describe_point(self.question, self.machine, point, purpose)
     }
 
     /// Writes the program of trees.
@@ -140,6 +123,31 @@ impl ProgramWriter<'_> {
             header,
         }
     }
+}
+
+/// The header of a point's programs. `purpose` follows the name of the machine.
+pub(super) fn describe_point(
+    question: &str,
+    machine: &Machine,
+    point: &FrontierPoint,
+    purpose: &str,
+) -> [String; 3] {
+    let size = point.schedule.measure();
+    let quality = match point.status {
+        PointStatus::Optimal => "No schedule of so many steps is faster.",
+        PointStatus::AboveBound { .. } => "A faster one may exist.",
+    };
+    [
+        format!(
+            "`{question}` on `{}`{purpose}: {}, {}, {} of each chunk.",
+            machine.name,
+            count(u64::from(size.steps), "step"),
+            count(size.rounds, "round"),
+            count(u64::from(size.chunks), "piece"),
+        ),
+        String::new(),
+        format!("Written by `cclc synth` {}. {quality}", env!("CARGO_PKG_VERSION")),
+    ]
 }
 
 fn count(number: u64, one: &str) -> String {
