@@ -21,7 +21,11 @@ struct Opened {
 
 impl Opened {
     fn new(text: &str) -> Opened {
-        let mut client = Client::new(None, accepting_edits());
+        Opened::with(text, accepting_edits())
+    }
+
+    fn with(text: &str, capabilities: Value) -> Opened {
+        let mut client = Client::new(None, capabilities);
         client.open(URI, text);
         let found = client.settled(URI, 1);
         Opened { client, text: text.to_owned(), version: 1, found }
@@ -280,4 +284,79 @@ fn actions_about_the_file_are_sent_only_if_asked_for() {
     let offered = &answer["capabilities"]["codeActionProvider"]["codeActionKinds"];
     assert_eq!(*offered, json!(["quickfix", source[0], source[1], source[2]]));
     opened.client.finish();
+}
+
+/// A program that has a collective and a machine, and no block.
+const UNFINISHED: &str = "use std::collectives::allgather;
+use std::topologies::ring;
+
+/// Mine.
+program mine(ranks: int = 4) {
+    topology ring(ranks);
+    collective allgather(ranks);
+}
+";
+
+fn applying_edits() -> Value {
+    let mut capabilities = accepting_edits();
+    capabilities["workspace"] = json!({"applyEdit": true});
+    capabilities
+}
+
+#[test]
+fn an_unfinished_program_is_completed() {
+    let mut opened = Opened::with(UNFINISHED, applying_edits());
+    let at = json!({"start": {"line": 5, "character": 4}, "end": {"line": 5, "character": 4}});
+    let actions = opened.actions(&at, Some(&["refactor"]));
+    assert_eq!(
+        titles(&actions),
+        [
+            "Synthesize the program that takes the least time",
+            "Synthesize the program with the fewest steps",
+            "Synthesize a program for long messages",
+        ]
+    );
+    for action in &actions {
+        let id = opened.client.ask(
+            "workspace/executeCommand",
+            json!({"command": action["command"]["command"], "arguments": action["command"]["arguments"]}),
+        );
+        let asked = opened.client.wait(|message| message["method"] == "workspace/applyEdit");
+        let text = opened.made(&asked["params"]);
+        opened
+            .client
+            .send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"applied": true}}));
+        assert!(opened.client.response(id)["result"]["message"].is_string());
+        assert!(text.contains("/// Mine.\nprogram mine("), "{text}");
+        assert!(text.contains("    topology ring(ranks);\n"), "{text}");
+        let mut completed = Opened::new(&text);
+        assert_eq!(completed.codes(), Vec::<&str>::new(), "{text}");
+        let actions = completed.actions(&at, Some(&["refactor"]));
+        assert_eq!(actions.len(), 0);
+    }
+}
+
+#[test]
+fn what_is_no_unfinished_program_is_not_completed() {
+    // A client that applies no edits is offered nothing.
+    let mut opened = Opened::new(UNFINISHED);
+    let at = json!({"start": {"line": 5, "character": 4}, "end": {"line": 5, "character": 4}});
+    assert!(opened.actions(&at, Some(&["refactor"])).is_empty());
+    let mut opened = Opened::with(UNFINISHED, applying_edits());
+    let without = UNFINISHED.replacen("    topology ring(ranks);\n", "", 1);
+    let clash = format!("{UNFINISHED}fn neighbors(r: rank) -> int[] = [r];\n");
+    let full = UNFINISHED.replacen(
+        "collective allgather(ranks);",
+        "collective allgather(ranks);\n    block main {}",
+        1,
+    );
+    for (text, why) in [(without, "names no machine"), (clash, "declares"), (full, "would be lost")]
+    {
+        opened.replace(text.clone());
+        let params = json!({"command": "ccl-lsp.synthesize", "arguments": [URI, "mine", "time"]});
+        let id = opened.client.ask("workspace/executeCommand", params);
+        let response = opened.client.response(id);
+        let message = response["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains(why), "{response}");
+    }
 }

@@ -24,19 +24,25 @@ use goal::{SizeGoal, describe_overflow};
 use programs::{ProgramWriter, WrittenProgram};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use synth::bound::BoundError;
+use synth::automorphism::find_symmetry;
+use synth::bound::allreduce::bound_allreduce_under;
 use synth::bound::collective::CollectiveBounds;
+use synth::bound::{BoundError, ProgramBudget, ProgramLimits};
 use synth::collective::{Collective, CollectiveKind};
 use synth::frontier::{
     Frontier, FrontierGoal, FrontierPoint, FrontierRequest, SearchEngine, SymmetryUse,
     find_frontier,
 };
+use synth::graph::Topology;
 use synth::observer::SearchObserver;
 use synth::rational::Rational;
 use synth::schedule::Unit;
 use synth::sketch::Sketch;
 use synth::steps::{SearchError, SolverBudget};
-use synth::trees::{PackRequest, TreeError, TreeSet, has_trees, pack_collective_trees};
+use synth::trees::{
+    AllReduceMethod, AllReducePacking, PackRequest, PackingEnd, TreeError, TreeSet,
+    compose_allreduce_trees, has_trees, pack_allreduce_trees, pack_collective_trees,
+};
 
 /// What was found.
 struct Synthesis {
@@ -44,6 +50,8 @@ struct Synthesis {
     frontier: Option<Frontier>,
     /// Trees; none if they were not asked for, or if the collective has none.
     trees: Option<Result<TreeSet, TreeError>>,
+    /// Trees of an AllReduce, if they were asked for.
+    allreduce: Option<Result<AllReducePacking, TreeError>>,
     /// What ended the search before it was complete.
     stop: Option<SearchStop>,
     /// What it costs at the sizes that were asked for.
@@ -182,6 +190,16 @@ impl Question<'_> {
         let topology = &machine.graph;
         let kind = find_kind(asked).filter(|kind| has_trees(*kind));
         let only_trees = args.goal == SynthGoal::Bandwidth || args.engine == SynthEngine::Trees;
+        if only_trees && asked.collective == Collective::Known(CollectiveKind::AllReduce) {
+            let allreduce = Some(pack_allreduce(topology, observer)?);
+            return Ok(Synthesis {
+                frontier: None,
+                trees: None,
+                allreduce,
+                stop: None,
+                costs: None,
+            });
+        }
         let frontier = if only_trees && kind.is_some() {
             None
         } else {
@@ -204,7 +222,7 @@ impl Question<'_> {
         let is_short =
             |trees: &TreeSet| self.max_hops.is_none_or(|most| trees.measure_depth() <= most);
         let trees = trees.filter(|trees| trees.as_ref().ok().is_none_or(is_short));
-        Ok(Synthesis { frontier, trees, stop: None, costs: None })
+        Ok(Synthesis { frontier, trees, allreduce: None, stop: None, costs: None })
     }
 
     fn read_request<'o>(&self, observer: &'o dyn SearchObserver) -> FrontierRequest<'o> {
@@ -346,6 +364,9 @@ impl Synthesis {
     fn is_complete(&self) -> bool {
         self.frontier.as_ref().is_none_or(Frontier::is_settled)
             && self.trees.as_ref().is_none_or(Result::is_ok)
+            && self.allreduce.as_ref().is_none_or(|packing| {
+                packing.as_ref().is_ok_and(|packing| packing.end == PackingEnd::BoundReached)
+            })
     }
 
     /// The trees that were found.
@@ -407,6 +428,29 @@ fn refuse_chunks(asked: &AskedCollective) -> Result<(), Failure> {
         "`{}`: leave `chunks` out: the search chooses into how many pieces a chunk is cut",
         asked.name
     )))
+}
+
+/// Trees of an AllReduce: those of its bound, or composed ones where the machine is too large for that.
+fn pack_allreduce(
+    topology: &Topology,
+    observer: &dyn SearchObserver,
+) -> Result<Result<AllReducePacking, TreeError>, SearchError> {
+    let request = PackRequest { observer, ..PackRequest::default() };
+    let budget = ProgramBudget::default();
+    let limits = ProgramLimits { budget: &budget, observer };
+    match bound_allreduce_under(topology, &find_symmetry(topology), limits) {
+        Ok(bound) => Ok(pack_allreduce_trees(topology, &bound, request)),
+        Err(BoundError::TooLarge) => {
+            Ok(compose_allreduce_trees(topology, request).map(|trees| AllReducePacking {
+                bound: trees.rho,
+                trees,
+                method: AllReduceMethod::Composed,
+                end: PackingEnd::TooLarge,
+                flow_tests: 0,
+            }))
+        }
+        Err(error) => Err(SearchError::Bound(error)),
+    }
 }
 
 /// A machine to which a sketch is applied.

@@ -31,6 +31,17 @@ pub struct DeclaredHead<'a> {
     pub call: &'a str,
     /// What each rank is promised, where each value is a piece.
     pub promises: &'a [ir::Rank],
+    /// How the schedule takes sums that have parts in common.
+    pub sums: CommonSums,
+}
+
+/// How a schedule takes sums that have parts in common, as those of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommonSums {
+    /// Together, as one value of which ranks get different parts.
+    Joined,
+    /// Each on its own.
+    Separate,
 }
 
 /// How many values of a collective there are for each piece of a schedule, and how to divide chunks such that it is one.
@@ -39,11 +50,12 @@ pub struct DeclaredHead<'a> {
 /// [`UnwrittenProgram::UnfitPieces`] if that is no whole number of pieces for each value, the same for all.
 pub fn count_pieces_per_value(
     promises: &[ir::Rank],
+    sums: CommonSums,
     units: &[Unit],
     chunks: u32,
 ) -> Result<u64, UnwrittenProgram> {
     let mut values: BTreeMap<Signature, u64> = BTreeMap::new();
-    for value in ValueList::collect(promises).values {
+    for value in ValueList::collect(promises, sums).values {
         *values.entry(value.signature).or_default() += 1;
     }
     let mut pieces: BTreeMap<Signature, u64> = BTreeMap::new();
@@ -73,7 +85,7 @@ pub fn write_declared_program(
     let moves = schedule.moves.iter();
     let ways = moves.map(|own| UsedWay { from: own.from, to: own.to, path: &own.path });
     let channels = Channels::find(head.machine, head.whole, ways)?;
-    let values = ValueList::collect(head.promises).assign(units, schedule.chunks)?;
+    let values = ValueList::collect(head.promises, head.sums).assign(units, schedule.chunks)?;
     let plan = PlacedMoves::plan(&values, schedule, head.promises.len() as u32);
     let mut text = String::new();
     let written = plan.write_program(head, &channels, &mut text);
@@ -122,56 +134,62 @@ struct PromisedValue {
     outputs: BTreeMap<Vertex, Vec<u32>>,
 }
 
+impl PromisedValue {
+    fn new() -> PromisedValue {
+        PromisedValue {
+            signature: Signature { origins: Vec::new(), receivers: BTreeMap::new() },
+            inputs: BTreeMap::new(),
+            outputs: BTreeMap::new(),
+        }
+    }
+}
+
 struct ValueList {
     values: Vec<PromisedValue>,
 }
 
 impl ValueList {
-    /// What is promised, in the order of the first parts. Promises that have parts in common are one value.
-    fn collect(promises: &[ir::Rank]) -> ValueList {
-        // The parts that are joined with others: each points to one before it.
-        let mut joined: BTreeMap<BufferChunk, BufferChunk> = BTreeMap::new();
-        let mut promised: Vec<(BufferChunk, Vec<BufferChunk>)> = Vec::new();
+    /// What is promised, in order. Joined sums are one value, and so are promises of the same parts.
+    fn collect(promises: &[ir::Rank], sums: CommonSums) -> ValueList {
+        let mut promised: Vec<PromisedParts> = Vec::new();
         for (rank, row) in (0..).map(Vertex).zip(promises) {
             for promise in row.promises.iter() {
                 let sources = promise.terms.iter().flat_map(ir::Term::sources);
-                let parts: Vec<BufferChunk> = sources
+                let mut parts: Vec<BufferChunk> = sources
                     .map(|(rank, chunk)| BufferChunk { rank: Vertex(rank), chunk })
                     .collect();
-                let Some(first) = parts.iter().copied().min() else { continue };
-                let least = parts.iter().map(|part| find_first(&joined, *part)).min();
-                let least = least.unwrap_or(first);
-                for part in &parts {
-                    let own = find_first(&joined, *part);
-                    joined.insert(own, least);
-                    joined.insert(*part, least);
-                }
-                promised.push((BufferChunk { rank, chunk: promise.chunk }, parts));
+                parts.sort_unstable();
+                promised.push(PromisedParts {
+                    place: BufferChunk { rank, chunk: promise.chunk },
+                    parts,
+                });
             }
         }
-        let mut values: BTreeMap<BufferChunk, PromisedValue> = BTreeMap::new();
-        for (place, parts) in promised {
-            let Some(first) = parts.first() else { continue };
-            let value =
-                values.entry(find_first(&joined, *first)).or_insert_with(|| PromisedValue {
-                    signature: Signature { origins: Vec::new(), receivers: BTreeMap::new() },
-                    inputs: BTreeMap::new(),
-                    outputs: BTreeMap::new(),
-                });
+        promised.retain(|own| !own.parts.is_empty());
+        let joined = match sums {
+            CommonSums::Joined => join_parts(&promised),
+            CommonSums::Separate => BTreeMap::new(),
+        };
+        let mut values: BTreeMap<Vec<BufferChunk>, PromisedValue> = BTreeMap::new();
+        for PromisedParts { place, parts } in promised {
+            let key = match (sums, parts.first()) {
+                (CommonSums::Joined, Some(first)) => vec![find_first(&joined, *first)],
+                (CommonSums::Joined | CommonSums::Separate, _) => parts.clone(),
+            };
+            let value = values.entry(key).or_insert_with(PromisedValue::new);
+            let origins: Vec<Vertex> = parts.iter().map(|part| part.rank).collect();
             for part in &parts {
                 value.inputs.insert(part.rank, part.chunk);
             }
             value.outputs.entry(place.rank).or_default().push(place.chunk);
-            let mut origins: Vec<Vertex> = parts.iter().map(|part| part.rank).collect();
-            origins.sort_unstable();
-            value.signature.receivers.insert(place.rank, origins);
+            // Nobody has to send a rank what it contributes alone.
+            if origins != [place.rank] {
+                value.signature.receivers.insert(place.rank, origins);
+            }
         }
         let mut values: Vec<PromisedValue> = values.into_values().collect();
         for value in &mut values {
             value.signature.origins = value.inputs.keys().copied().collect();
-            if let [only] = value.signature.origins.as_slice() {
-                value.signature.receivers.remove(only);
-            }
         }
         ValueList { values }
     }
@@ -201,6 +219,25 @@ impl ValueList {
         }
         Ok(AssignedValues { of_pieces, kept })
     }
+}
+
+/// What a chunk of an output is made of.
+struct PromisedParts {
+    place: BufferChunk,
+    /// Chunks of inputs, in order.
+    parts: Vec<BufferChunk>,
+}
+
+/// The parts that are joined with others, since a promise has both: each points to one that is not after it.
+fn join_parts(promised: &[PromisedParts]) -> BTreeMap<BufferChunk, BufferChunk> {
+    let mut joined: BTreeMap<BufferChunk, BufferChunk> = BTreeMap::new();
+    for PromisedParts { parts, .. } in promised {
+        let firsts: Vec<BufferChunk> =
+            parts.iter().map(|part| find_first(&joined, *part)).collect();
+        let Some(least) = firsts.iter().copied().min() else { continue };
+        joined.extend(firsts.iter().chain(parts).map(|part| (*part, least)));
+    }
+    joined
 }
 
 /// The first part that a part is joined with.

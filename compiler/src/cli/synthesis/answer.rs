@@ -12,7 +12,7 @@ use synth::graph::{RateUnit, Vertex};
 use synth::rational::Rational;
 use synth::schedule::{StepSchedule, Unit};
 use synth::steps::SolverLimit;
-use synth::trees::TreeSet;
+use synth::trees::{AllReducePacking, PackingEnd, TreeDirection, TreeSet, WeightedTree};
 
 /// What is said of schedules.
 pub(super) struct SynthesisAnswer<'a> {
@@ -84,6 +84,9 @@ impl SynthesisAnswer<'_> {
             )?;
             write_program_line(programs.next().and_then(Option::as_ref), text)?;
         }
+        if let Some(Ok(packing)) = &self.found.allreduce {
+            self.fill_allreduce(packing, text)?;
+        }
         if let Some(costs) = &self.found.costs {
             self.fill_costs(costs, text)?;
         }
@@ -91,6 +94,28 @@ impl SynthesisAnswer<'_> {
             writeln!(text, "note: {note}")?;
         }
         Ok(())
+    }
+
+    /// What trees of an AllReduce take, for the whole buffer.
+    fn fill_allreduce(&self, packing: &AllReducePacking, text: &mut String) -> std::fmt::Result {
+        let AllReducePacking { trees, end, bound, .. } = packing;
+        let graph = &self.machine.graph;
+        let [sums, copies] = [TreeDirection::ToRoot, TreeDirection::FromRoot]
+            .map(|direction| trees.measure_depth(graph, direction));
+        let status = match end {
+            PackingEnd::BoundReached => "optimal (proved) as messages become long".to_owned(),
+            PackingEnd::AboveBound | PackingEnd::OutOfBudget => {
+                format!("bound {}", self.write_rounds(*bound))
+            }
+            PackingEnd::TooLarge => "a ReduceScatter and an AllGather".to_owned(),
+        };
+        let time = self.write_rounds(trees.rho);
+        writeln!(text, "{:>7}{:>8}{:>8}{:>14}  status", "", "", "pieces", "rounds/buffer")?;
+        writeln!(
+            text,
+            "{:>7}{:>8}{:>8}{time:>14}  {status}: sums over at most {sums} hops, copies over at most {copies}",
+            "trees", "", trees.k
+        )
     }
 
     /// A table of the times of all that was found, size by size.
@@ -138,6 +163,23 @@ impl SynthesisAnswer<'_> {
         }
         if let Some(stop) = self.found.stop {
             notes.push(format!("{stop}: this is what is known so far"));
+        }
+        match &self.found.allreduce {
+            None => {}
+            Some(Ok(packing)) => {
+                match packing.end {
+                    PackingEnd::BoundReached | PackingEnd::AboveBound => {}
+                    PackingEnd::OutOfBudget => {
+                        notes.push("the search for trees ended at its budget".to_owned());
+                    }
+                    PackingEnd::TooLarge => notes.push(
+                        "the machine is too large for trees of both halves together, and for their bound"
+                            .to_owned(),
+                    ),
+                }
+                notes.push("no program is written for trees of an AllReduce".to_owned());
+            }
+            Some(Err(error)) => notes.push(format!("no trees for long messages: {error}")),
         }
         if let Some(Err(error)) = &self.found.trees {
             notes.push(format!("no trees for long messages: {error}"));
@@ -240,6 +282,14 @@ impl SynthesisAnswer<'_> {
             let failure = program.and_then(|own| own.failure.as_ref());
             fields.insert("tree_failure".to_owned(), json!(failure));
         }
+        if let (Some(Ok(packing)), Some(fields)) = (&self.found.allreduce, object.as_object_mut()) {
+            let AllReducePacking { trees, bound, .. } = packing;
+            fields.insert("sums".to_owned(), list_weighted_trees(&trees.sums));
+            fields.insert("copies".to_owned(), list_weighted_trees(&trees.copies));
+            fields.insert("k".to_owned(), json!(trees.k));
+            fields.insert("rho".to_owned(), json!(self.write_rounds(trees.rho)));
+            fields.insert("bound".to_owned(), json!(self.write_rounds(*bound)));
+        }
         if let (Some(costs), Some(fields)) = (&self.found.costs, object.as_object_mut()) {
             let rows = costs.goal.sizes.iter().zip(&costs.rows).map(|(size, row)| {
                 let times: Vec<String> =
@@ -332,7 +382,12 @@ pub(super) fn list_unit_values(units: &[Unit]) -> Value {
 }
 
 fn list_trees(trees: &TreeSet) -> Value {
-    let rows = trees.trees.iter().map(|tree| {
+    list_weighted_trees(&trees.trees)
+}
+
+/// Vertices that are no ranks are switches.
+fn list_weighted_trees(trees: &[WeightedTree]) -> Value {
+    let rows = trees.iter().map(|tree| {
         let edges: Vec<[u32; 2]> = tree.edges.iter().map(|edge| [edge.from.0, edge.to.0]).collect();
         json!({ "root": tree.root.0, "weight": tree.weight, "edges": edges })
     });

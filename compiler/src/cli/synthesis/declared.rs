@@ -6,7 +6,7 @@ use crate::cli::collective::DeclaredQuestion;
 use compiler::driver::write_scheduled_declared;
 use compiler::interrupt::Interrupt;
 use compiler::synthesize::{
-    DeclaredHead, UnwrittenProgram, count_pieces_per_value, name_declared_program,
+    CommonSums, DeclaredHead, UnwrittenProgram, count_pieces_per_value, name_declared_program,
 };
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -34,7 +34,8 @@ fn write_program(
     let unfit = || UnwrittenProgram::UnfitPieces.to_string();
     let schedule = &point.schedule;
     let whole = declared.divide(1, interrupt).ok_or_else(unfit)?;
-    let pieces = count_pieces_per_value(&whole.promises, units, schedule.chunks)
+    let sums = if point.separates_sums { CommonSums::Separate } else { CommonSums::Joined };
+    let pieces = count_pieces_per_value(&whole.promises, sums, units, schedule.chunks)
         .map_err(|why| why.to_string())?;
     let divided = declared.divide(pieces, interrupt).ok_or_else(unfit)?;
     let machine_name = find_machine_name(question.args);
@@ -54,6 +55,7 @@ fn write_program(
         import: &import,
         call: &divided.call,
         promises: &divided.promises,
+        sums,
     };
     let mut read = |_: &str| read_declaration(declared);
     let text =

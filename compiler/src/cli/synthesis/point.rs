@@ -126,7 +126,7 @@ impl PointAnswer<'_> {
         let SchedulePoint { steps, rounds, chunks } = self.search.point;
         let [_, verdict] = self.describe_verdict();
         let mut text = format!(
-            "{} on {} ({} ranks)\n  ({steps}, {rounds}, {chunks}), {} rounds for each chunk\n  {verdict}\n",
+            "{} on {} ({} ranks)\n  ({steps}, {rounds}, {chunks}): rounds/chunk {}\n  {verdict}\n",
             asked.name,
             machine.name,
             machine.graph.count_ranks(),
