@@ -135,6 +135,12 @@ struct PromisedValue {
 }
 
 impl PromisedValue {
+    /// Where what arrives at a rank stays; none if others get it from there.
+    fn find_output(&self, rank: Vertex) -> Option<u32> {
+        self.signature.receivers.get(&rank)?;
+        self.outputs.get(&rank)?.first().copied()
+    }
+
     fn new() -> PromisedValue {
         PromisedValue {
             signature: Signature { origins: Vec::new(), receivers: BTreeMap::new() },
@@ -337,10 +343,8 @@ impl PlacedMoves {
             for (own, source) in of_step.iter().zip(sources) {
                 let Some(source) = source else { continue };
                 let here = PieceOnRank { rank: own.to, piece: own.piece };
-                let output = values
-                    .of_pieces
-                    .get(&own.piece)
-                    .and_then(|value| value.outputs.get(&own.to)?.first().copied());
+                let output =
+                    values.of_pieces.get(&own.piece).and_then(|value| value.find_output(own.to));
                 let known = held.get(&here).copied();
                 let mut find_target = || match (known, output) {
                     (Some(PlaceOnRank::Scratch(slot)), _) => PlaceOnRank::Scratch(slot),
@@ -363,7 +367,11 @@ impl PlacedMoves {
         for (piece, value) in pieces.chain(values.kept.iter().map(|value| (None, value))) {
             for (rank, outputs) in &value.outputs {
                 let rank = *rank;
-                let moved = piece.and_then(|piece| held.get(&PieceOnRank { rank, piece }).copied());
+                // What passes through a rank that gets its own contribution only is not what it gets.
+                let arrives = value.signature.receivers.contains_key(&rank);
+                let moved = piece
+                    .filter(|_| arrives)
+                    .and_then(|piece| held.get(&PieceOnRank { rank, piece }).copied());
                 let kept = value.inputs.get(&rank).map(|chunk| PlaceOnRank::Input(*chunk));
                 let Some(source) = moved.or(kept) else { continue };
                 let missing =

@@ -272,7 +272,7 @@ fn what_is_fastest_depends_on_the_size() {
     let rows = times("--goal size:0.1 --alpha 1 --engine sat");
     assert_eq!(rows, [(vec!["2.150".to_owned(), "3.117".to_owned()], 0)]);
     // Steps of 700 ns; 3/2 and 7/6 rounds of 40 ps for each byte of a chunk.
-    let rows = times("--goal sizes:8KB..16KB --engine sat");
+    let rows = times("--goal sizes:8KiB..16KiB --engine sat");
     let expected =
         [["1.5 us", "2.1 us"], ["1.5 us", "2.2 us"]].map(|row| row.map(str::to_owned).to_vec());
     assert_eq!(rows.iter().map(|(times, _)| times.clone()).collect::<Vec<_>>(), expected);
@@ -416,7 +416,7 @@ fn what_cannot_be_is_refused() {
     folder.write("file", "x");
     let run = ends(folder.cclc("synth allgather --topology dgx1 -o file"), 2);
     says(&run.stderr, &["programs go into a folder"]);
-    let run = ends(folder.cclc("synth allgather --topology dgx1 --max-steps 1 --goal latency"), 3);
+    let run = ends(folder.cclc("synth allgather --topology dgx1 --steps ..=1 --goal latency"), 3);
     says(&run.stdout, &["at least 2 steps are needed"]);
     let run = ends(folder.cclc("synth allgather --topology dgx1 --max-hops 2"), 2);
     says(&run.stderr, &["--max-hops"]);

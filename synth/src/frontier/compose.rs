@@ -2,7 +2,7 @@
 //!
 //! Both halves cut each rank's part of the buffer into as many pieces: if their numbers differ, into a common multiple.
 //! The composition is a schedule like others, but not always the best one: its points are compared with the bounds of
-//! an AllReduce.
+//! an AllReduce. Where ranks are joined directly, there is also the exchange of all summands in one step.
 
 use super::construct::Construction;
 use super::{
@@ -12,7 +12,7 @@ use crate::bound::BoundError;
 use crate::bound::collective::CollectiveBounds;
 use crate::collective::CollectiveKind;
 use crate::rational::Rational;
-use crate::schedule::{StepSchedule, check_schedule, measure_hops};
+use crate::schedule::{Move, MoveAction, Piece, StepSchedule, check_schedule, measure_hops};
 use crate::steps::SearchError;
 
 /// Composes the points of both halves. Their times are those of the whole buffer.
@@ -32,8 +32,11 @@ pub(super) fn compose_allreduce(
     let [sums, copies] = [CollectiveKind::ReduceScatter, CollectiveKind::AllGather]
         .map(|kind| find_half(subject, kind, &half));
     let [sums, copies] = [sums?, copies?];
+    let mut schedules: Vec<StepSchedule> =
+        copies.iter().filter_map(|copies| exchange_at_once(subject, copies)).collect();
+    schedules.extend(chain_all(&sums, &copies, request)?);
     let mut candidates: Vec<FrontierPoint> = Vec::new();
-    for schedule in chain_all(&sums, &copies, request)? {
+    for schedule in schedules {
         if request.observer.is_stopped() && !candidates.is_empty() {
             break;
         }
@@ -86,6 +89,29 @@ pub(super) fn compose_allreduce(
     let units = subject.units.clone();
     let separate_units = Vec::new();
     Ok(Frontier { bounds, units, separate_units, points, step_counts, is_complete, is_stopped })
+}
+
+/// How many moves there are at most where each rank sends all it has to all others.
+const MAX_EXCHANGED_MOVES: usize = 1 << 16;
+
+/// Each rank sends its summands of all parts to all others in one step, on the paths of an AllGather of one step; none if that
+/// takes more.
+fn exchange_at_once(subject: &Subject<'_>, copies: &StepSchedule) -> Option<StepSchedule> {
+    let parts = subject.units.len() as u32;
+    let [rounds] = copies.rounds.as_slice() else { return None };
+    if copies.moves.len().checked_mul(subject.units.len())? > MAX_EXCHANGED_MOVES {
+        return None;
+    }
+    let mut moves = Vec::new();
+    for own in &copies.moves {
+        for part in 0..parts {
+            let piece = Piece(part * copies.chunks + own.piece.0 % copies.chunks);
+            moves.push(Move { piece, action: MoveAction::Reduce, ..own.clone() });
+        }
+    }
+    moves.sort_unstable();
+    let rounds = vec![rounds.checked_mul(u64::from(parts))?];
+    Some(StepSchedule { chunks: copies.chunks, rounds, moves })
 }
 
 /// The schedules of one half; none if it takes more hops than are left for it.
