@@ -37,10 +37,12 @@ pub use declared::{CommonSums, DeclaredHead, count_pieces_per_value, write_decla
 pub use trees::write_tree_program;
 
 use channels::{Channels, UsedWay};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fmt::Write as _;
 use synth::collective::CollectiveKind;
-use synth::schedule::{SchedulePoint, StepSchedule};
+use synth::graph::Vertex;
+use synth::schedule::{MoveAction, Piece, SchedulePoint, StepSchedule};
 
 /// How many moves the table of a program has at most: each rank looks at all of them. Rules for one rank have no such
 /// limit.
@@ -212,6 +214,9 @@ fn find_channels(
 
 /// The rules of a schedule, if it has some: each unit belongs to a rank, and all ranks do the same.
 fn find_rules(head: &ProgramHead<'_>, schedule: &StepSchedule) -> Option<shifted::StepRules> {
+    if sends_what_it_adds(schedule) {
+        return None;
+    }
     match head.kind {
         CollectiveKind::AllGather | CollectiveKind::ReduceScatter | CollectiveKind::AllReduce => {
             shifted::find_step_rules(head.machine.graph.count_ranks(), schedule)
@@ -222,6 +227,17 @@ fn find_rules(head: &ProgramHead<'_>, schedule: &StepSchedule) -> Option<shifted
         | CollectiveKind::Scatter(_)
         | CollectiveKind::Gather(_) => None,
     }
+}
+
+/// Whether a rank sends, in some step, what it adds to in the same one. Others cannot read that from it then.
+fn sends_what_it_adds(schedule: &StepSchedule) -> bool {
+    let added: BTreeSet<(u32, Vertex, Piece)> = schedule
+        .moves
+        .iter()
+        .filter(|own| own.action == MoveAction::Reduce)
+        .map(|own| (own.step, own.to, own.piece))
+        .collect();
+    schedule.moves.iter().any(|own| added.contains(&(own.step, own.from, own.piece)))
 }
 
 fn format_program(text: &str) -> Result<String, UnwrittenProgram> {

@@ -122,7 +122,8 @@ pub(crate) fn run(args: &Synth, reporter: &mut Reporter) -> Result<Status, Failu
                 &flags,
             )]);
             let status = reporter.finish();
-            let is_impossible = matches!(error, BoundError::Unreachable { .. });
+            let is_impossible =
+                matches!(error, BoundError::Unreachable { .. } | BoundError::TooFewHops { .. });
             Ok(if is_impossible { status.max(Status::Impossible) } else { status })
         }
         Err(SynthesisFailure::Search(error)) => {
@@ -362,7 +363,8 @@ impl CostTable {
 impl Synthesis {
     /// Whether nothing that was asked for is missing.
     fn is_complete(&self) -> bool {
-        self.frontier.as_ref().is_none_or(Frontier::is_settled)
+        let is_settled = |frontier: &Frontier| frontier.is_settled() && !frontier.points.is_empty();
+        self.frontier.as_ref().is_none_or(is_settled)
             && self.trees.as_ref().is_none_or(Result::is_ok)
             && self.allreduce.as_ref().is_none_or(|packing| {
                 packing.as_ref().is_ok_and(|packing| packing.end == PackingEnd::BoundReached)

@@ -55,6 +55,11 @@ impl TwoLevels {
     /// Writes the program.
     pub(super) fn write_program(self, head: &ProgramHead<'_>, text: &mut String) -> fmt::Result {
         write_head(head, text)?;
+        if self.direction == TreeDirection::ToRoot {
+            // One more import follows those of the head.
+            text.truncate(text.trim_end().len());
+            writeln!(text, "\nuse std::patterns::{{handshake, meet}};\n")?;
+        }
         write_opening(head, true, Some(self.nodes), text)?;
         writeln!(
             text,
@@ -108,29 +113,25 @@ impl TwoLevels {
             // My chunk: what the others of my node have, and then what has come along the rail.
             block own {{
                 signal into[*] relaxed;
-                signal near[node, *] relaxed;
-                wait near[node, *] relaxed;
+                handshake(near[node, *]);
                 pipeline unit = {WINDOW}, chunks = 1 {{
                     reduce input[rank], (p in node_peers: p.input[rank]) -> input[rank] via near[node, *];
                     wait into[*];
                     reduce input[rank], parts[*] -> input[rank];
                 }}
-                signal near[node, *];    // all is read
-                wait near[node, *];
+                meet(near[node, *]);    // all is read
                 signal into[*];
             }}
             // The chunk of `q`: what my node has, along the rail.
             block rail[q in rail_peers] {{
-                signal near[q.node, *] relaxed;
-                wait near[q.node, *] relaxed;
+                handshake(near[q.node, *]);
                 wait out[q] relaxed;
                 pipeline unit = {WINDOW}, chunks = 1 {{
                     reduce input[q], (p in node_peers: p.input[q]) -> input[q] via near[q.node, *];
                     put input[q] -> q.parts[rank] via out[q];
                     signal out[q];
                 }}
-                signal near[q.node, *];    // all is read
-                wait near[q.node, *];
+                meet(near[q.node, *]);    // all is read
                 wait out[q];
             }}"
         )

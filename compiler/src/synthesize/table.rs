@@ -3,7 +3,7 @@
 
 use super::channels::{Channels, RowEnds};
 use super::rows::TableSteps;
-use super::{ProgramHead, write_declarations, write_head};
+use super::{ProgramHead, sends_what_it_adds, write_declarations, write_head};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fmt::Write as _;
@@ -44,15 +44,16 @@ pub(super) fn write_program(
 ) -> fmt::Result {
     let reductions = TableSteps::select(schedule, MoveAction::Reduce);
     let copies = TableSteps::select(schedule, MoveAction::Copy);
-    let has_ports = !channels.can_read();
-    let is_mirrored = !has_ports
+    // What others add to in the same step cannot be read from them either.
+    let needs_slots = !channels.can_read() || sends_what_it_adds(schedule);
+    let is_mirrored = !needs_slots
         && !reductions.steps.is_empty()
         && !copies.steps.is_empty()
         && reductions.is_reverse_of(&copies);
     let writer = TableWriter {
         channels,
         buffer: find_buffer(head.kind),
-        slots: has_ports.then(|| ReceiveSlots::assign(&reductions)),
+        slots: needs_slots.then(|| ReceiveSlots::assign(&reductions)),
     };
     write_head(head, text)?;
     let plain = |own: &Move| format!("[{}, {}, {}]", own.piece.0, own.from, own.to);
@@ -97,7 +98,7 @@ pub(super) fn write_program(
     if !copies.steps.is_empty() {
         writer.write_copies(text)?;
     }
-    if copies.steps.is_empty() || has_ports {
+    if copies.steps.is_empty() || needs_slots {
         channels.write_farewell(text)?;
     }
     writeln!(text, "}}\n}}")

@@ -34,9 +34,14 @@ fn write_program(
     let unfit = || UnwrittenProgram::UnfitPieces.to_string();
     let schedule = &point.schedule;
     let whole = declared.divide(1, interrupt).ok_or_else(unfit)?;
-    let sums = if point.separates_sums { CommonSums::Separate } else { CommonSums::Joined };
-    let pieces = count_pieces_per_value(&whole.promises, sums, units, schedule.chunks)
-        .map_err(|why| why.to_string())?;
+    // Where ranks would have to keep several sums of common parts, these are units of their own, too.
+    let forms = [CommonSums::Joined, CommonSums::Separate];
+    let first = usize::from(point.separates_sums);
+    let fitting = forms.iter().skip(first).find_map(|sums| {
+        let pieces = count_pieces_per_value(&whole.promises, *sums, units, schedule.chunks);
+        Some((*sums, pieces.ok()?))
+    });
+    let (sums, pieces) = fitting.ok_or_else(unfit)?;
     let divided = declared.divide(pieces, interrupt).ok_or_else(unfit)?;
     let machine_name = find_machine_name(question.args);
     let name = name_declared_program(&declared.name, machine_name, schedule.measure());
