@@ -33,7 +33,9 @@ mod trees;
 use crate::machine::Machine;
 use crate::syntax;
 pub use boxes::{RailBoxes, write_box_program};
-pub use declared::{CommonSums, DeclaredHead, count_pieces_per_value, write_declared_program};
+pub use declared::{
+    CommonSums, DeclaredHead, PieceDivision, divide_pieces, write_declared_program,
+};
 pub use trees::write_tree_program;
 
 use channels::{Channels, UsedWay};

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fmt::Write as _;
 use synth::graph::Vertex;
+use synth::rational::Rational;
 use synth::schedule::{Move, MoveAction, Piece, StepSchedule, Unit};
 
 /// What the program of a declared collective begins with.
@@ -44,33 +45,44 @@ pub enum CommonSums {
     Separate,
 }
 
-/// How many values of a collective there are for each piece of a schedule, and how to divide chunks such that it is one.
+/// How the pieces of a schedule become values of a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PieceDivision {
+    /// Into how many pieces each chunk of the collective is divided.
+    pub chunk: u64,
+    /// Into how many each piece of the schedule is.
+    pub piece: u32,
+}
+
+/// How both are divided so that each piece is a value.
 ///
 /// # Errors
-/// [`UnwrittenProgram::UnfitPieces`] if that is no whole number of pieces for each value, the same for all.
-pub fn count_pieces_per_value(
+/// [`UnwrittenProgram::UnfitPieces`] if values and pieces do not go between the same ranks, or not in the same ratio.
+pub fn divide_pieces(
     promises: &[ir::Rank],
     sums: CommonSums,
     units: &[Unit],
     chunks: u32,
-) -> Result<u64, UnwrittenProgram> {
+) -> Result<PieceDivision, UnwrittenProgram> {
     let mut values: BTreeMap<Signature, u64> = BTreeMap::new();
     for value in ValueList::collect(promises, sums).values {
         *values.entry(value.signature).or_default() += 1;
     }
+    values.retain(|signature, _| signature.moves());
     let mut pieces: BTreeMap<Signature, u64> = BTreeMap::new();
     for unit in units.iter().filter(|unit| !unit.receivers.is_empty()) {
         *pieces.entry(Signature::of_unit(unit)).or_default() += u64::from(chunks);
     }
-    values.retain(|signature, _| signature.moves());
-    let mut factor = None;
-    let is_same = values.len() == pieces.len()
-        && values.iter().all(|(signature, values)| {
-            let pieces = pieces.get(signature).copied().unwrap_or(0);
-            let own = pieces / values;
-            own >= 1 && own * values == pieces && *factor.get_or_insert(own) == own
-        });
-    factor.filter(|_| is_same).ok_or(UnwrittenProgram::UnfitPieces)
+    let mut ratios = values.iter().zip(&pieces).map(|((wanted, values), (own, pieces))| {
+        (wanted == own).then(|| Rational::new(i128::from(*pieces), i128::from(*values)).ok())?
+    });
+    let first = ratios.next().flatten().filter(|_| values.len() == pieces.len());
+    let ratio = first.filter(|first| ratios.all(|ratio| ratio == Some(*first)));
+    let division = ratio.and_then(|ratio| {
+        let chunk = u64::try_from(ratio.numerator()).ok()?;
+        Some(PieceDivision { chunk, piece: u32::try_from(ratio.denominator()).ok()? })
+    });
+    division.ok_or(UnwrittenProgram::UnfitPieces)
 }
 
 /// Writes the program of a schedule, formatted. `units` are what its pieces are pieces of.

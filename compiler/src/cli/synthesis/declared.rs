@@ -6,7 +6,7 @@ use crate::cli::collective::DeclaredQuestion;
 use compiler::driver::write_scheduled_declared;
 use compiler::interrupt::Interrupt;
 use compiler::synthesize::{
-    CommonSums, DeclaredHead, UnwrittenProgram, count_pieces_per_value, name_declared_program,
+    CommonSums, DeclaredHead, UnwrittenProgram, divide_pieces, name_declared_program,
 };
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -38,11 +38,12 @@ fn write_program(
     let forms = [CommonSums::Joined, CommonSums::Separate];
     let first = usize::from(point.separates_sums);
     let fitting = forms.iter().skip(first).find_map(|sums| {
-        let pieces = count_pieces_per_value(&whole.promises, *sums, units, schedule.chunks);
-        Some((*sums, pieces.ok()?))
+        let division = divide_pieces(&whole.promises, *sums, units, schedule.chunks);
+        Some((*sums, division.ok()?))
     });
-    let (sums, pieces) = fitting.ok_or_else(unfit)?;
-    let divided = declared.divide(pieces, interrupt).ok_or_else(unfit)?;
+    let (sums, division) = fitting.ok_or_else(unfit)?;
+    let divided = declared.divide(division.chunk, interrupt).ok_or_else(unfit)?;
+    let refined = schedule.refine(division.piece).map_err(|flaw| flaw.to_string())?;
     let machine_name = find_machine_name(question.args);
     let name = name_declared_program(&declared.name, machine_name, schedule.measure());
     let header = describe_point(&question.asked.name, question.machine, point, "");
@@ -64,7 +65,7 @@ fn write_program(
     };
     let mut read = |_: &str| read_declaration(declared);
     let text =
-        write_scheduled_declared(&head, units, schedule, question.whole, &mut read, interrupt)
+        write_scheduled_declared(&head, units, &refined, question.whole, &mut read, interrupt)
             .map_err(|why| why.to_string())?;
     Ok(WrittenProgram { name, text })
 }
