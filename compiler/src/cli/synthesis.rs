@@ -379,15 +379,18 @@ impl Synthesis {
     /// What all that was found costs.
     fn compute_costs(&self, goal: SizeGoal, machine: &Machine) -> Result<CostTable, String> {
         let graph = &machine.graph;
+        let factor = self.frontier.as_ref().map_or(1, |frontier| frontier.bounds.factor);
         let mut rows = Vec::new();
         for size in &goal.sizes {
+            let chunk = size.chunk.checked_mul(Rational::from_integer(factor));
+            let chunk = chunk.map_err(describe_overflow)?;
             let points = self.frontier.iter().flat_map(|frontier| &frontier.points);
             let mut times = Vec::new();
             for point in points {
-                times.push(goal.model.estimate_steps(graph, &point.schedule, size.chunk));
+                times.push(goal.model.estimate_steps(graph, &point.schedule, chunk));
             }
             times.extend(
-                self.find_trees().map(|trees| goal.model.estimate_trees(graph, trees, size.chunk)),
+                self.find_trees().map(|trees| goal.model.estimate_trees(graph, trees, chunk)),
             );
             let times: Vec<Rational> =
                 times.into_iter().collect::<Result<_, _>>().map_err(describe_overflow)?;

@@ -337,6 +337,25 @@ collective shared(ranks: int, chunks: int = 1) {
     }
 }
 
+/// Two chunks for each neighbor take twice as long as one.
+#[test]
+fn rounds_are_those_of_all_chunks() {
+    let folder = empty();
+    let text = "collective twice(ranks: int) {
+    input[2];
+    output[2];
+    ensures for c in 0..2 { output[c] == ((rank + 1) % ranks).input[c] }
+}
+";
+    folder.write("twice.ccl", text);
+    let found = synthesize(&folder, "twice.ccl --topology ring(ranks=4) --steps 1 -o t", 0);
+    assert_eq!(list_sizes(&found), [[1, 2, 1]]);
+    assert_eq!(found["points"][0]["rounds_per_chunk"], "2");
+    let program = found["points"][0]["program"].as_str().unwrap();
+    ends(folder.cclc(&format!("check {program} --deny warnings")), 0);
+    ends(folder.cclc(&format!("run {program} --schedules 4")), 0);
+}
+
 /// What is known when the time is up is said.
 #[test]
 fn searches_end_in_time() {

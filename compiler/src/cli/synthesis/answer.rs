@@ -10,7 +10,7 @@ use synth::collective::Collective;
 use synth::frontier::{Frontier, FrontierPoint, PointStatus};
 use synth::graph::{RateUnit, Vertex};
 use synth::rational::Rational;
-use synth::schedule::{StepSchedule, Unit};
+use synth::schedule::{SchedulePoint, StepSchedule, Unit};
 use synth::steps::SolverLimit;
 use synth::trees::{AllReducePacking, PackingEnd, TreeDirection, TreeSet, WeightedTree};
 
@@ -64,7 +64,8 @@ impl SynthesisAnswer<'_> {
         }
         for point in self.points() {
             let size = point.schedule.measure();
-            let (steps, rounds, chunks) = (size.steps, size.rounds, size.chunks);
+            let (steps, chunks) = (size.steps, size.chunks);
+            let rounds = self.count_rounds(size);
             let time = self.write_rounds(point.time);
             let status = self.describe_status(point);
             writeln!(text, "{steps:>7}{rounds:>8}{chunks:>8}{time:>14}  {status}")?;
@@ -123,7 +124,7 @@ impl SynthesisAnswer<'_> {
         let mut titles: Vec<String> = Vec::new();
         for point in self.points() {
             let size = point.schedule.measure();
-            titles.push(format!("({}, {}, {})", size.steps, size.rounds, size.chunks));
+            titles.push(format!("({}, {}, {})", size.steps, self.count_rounds(size), size.chunks));
         }
         titles.extend(self.found.find_trees().map(|_| "trees".to_owned()));
         let cells = titles.iter().map(|title| format!("{title:>14} ")).collect::<String>();
@@ -302,6 +303,7 @@ impl SynthesisAnswer<'_> {
             && matches!(frontier.bounds.collective, Collective::Demands(_))
         {
             fields.insert("units".to_owned(), list_unit_values(&frontier.units));
+            fields.insert("chunks_per_unit".to_owned(), json!(frontier.bounds.factor));
             // Of the points that say `separates_sums`.
             let separate = list_unit_values(&frontier.separate_units);
             fields.insert("separate_units".to_owned(), separate);
@@ -317,7 +319,7 @@ impl SynthesisAnswer<'_> {
         };
         json!({
             "steps": size.steps,
-            "rounds": size.rounds,
+            "rounds": self.count_rounds(size),
             "chunks": size.chunks,
             "rounds_of_steps": point.schedule.rounds,
             "rounds_per_chunk": self.write_rounds(point.time),
@@ -334,8 +336,20 @@ impl SynthesisAnswer<'_> {
     /// A time in rounds: in each the largest rate that divides all others carries one piece.
     fn write_rounds(&self, time: Rational) -> String {
         let quantum = self.machine.graph.quantum();
+        let factor = Rational::from_integer(self.find_factor());
         time.checked_mul(quantum)
-            .map_or_else(|_| format!("{time} * {quantum}"), |rounds| rounds.to_string())
+            .and_then(|rounds| rounds.checked_mul(factor))
+            .map_or_else(|_| format!("{time} * {quantum} * {factor}"), |rounds| rounds.to_string())
+    }
+
+    /// How many chunks of the collective each one of the schedules stands for.
+    fn find_factor(&self) -> u64 {
+        self.found.frontier.as_ref().map_or(1, |frontier| frontier.bounds.factor)
+    }
+
+    /// How many rounds a schedule takes for all chunks.
+    fn count_rounds(&self, size: SchedulePoint) -> u64 {
+        size.rounds.saturating_mul(self.find_factor())
     }
 }
 

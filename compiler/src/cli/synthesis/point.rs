@@ -132,6 +132,10 @@ impl PointAnswer<'_> {
             machine.graph.count_ranks(),
             self.write_rounds(self.search.time)
         );
+        let factor = self.search.bounds.factor;
+        if factor > 1 {
+            text.push_str(&format!("  each of its chunks stands for {factor}\n"));
+        }
         if let Some(program) = &self.program {
             let line = match (&program.path, &program.failure) {
                 (Some(path), _) => format!("  program: {path}\n"),
