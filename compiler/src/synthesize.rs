@@ -57,6 +57,9 @@ pub const MAX_BLOCKS: usize = 128;
 const MAX_BLOCK_CHANNELS: usize = 16;
 
 /// How many bytes of a piece a block passes on at a time, along trees.
+pub const WINDOW_BYTES: u64 = 64 << 10;
+
+/// [`WINDOW_BYTES`], as programs have it.
 const WINDOW: &str = "64KiB";
 
 /// What programs of all forms begin with.

@@ -23,7 +23,7 @@ const PIVOT_WORK: usize = 1 << 27;
 
 /// Prints the bounds.
 pub(crate) fn run(bound: &Bound, reporter: &mut Reporter) -> Result<Status, Failure> {
-    let root = bound.root.as_deref();
+    let root = bound.answer.root.as_deref();
     let Some(machine) = find_machine(reporter, &bound.machine, root)? else {
         return Err(Failure::Usage(
             "`cclc bound` needs a machine: `--topology dgx1`, or that of a file".to_owned(),
@@ -53,7 +53,7 @@ pub(crate) fn run(bound: &Bound, reporter: &mut Reporter) -> Result<Status, Fail
     };
     let stop = watch.find_stop();
     drop(watch);
-    if let Some(path) = &bound.prove {
+    if let Some(path) = &bound.answer.prove {
         write_proof(path, &bounds, reporter)?;
     }
     let sketch = &write_flags(&bound.sketch);
@@ -62,7 +62,7 @@ pub(crate) fn run(bound: &Bound, reporter: &mut Reporter) -> Result<Status, Fail
     let conditions = conditions.as_deref();
     let answer =
         Answer { name: &asked.name, machine: &machine, bounds: &bounds, sketch, conditions, stop };
-    let text = if bound.json { answer.write_json() } else { answer.write_text() };
+    let text = if bound.answer.json { answer.write_json() } else { answer.write_text() };
     output::show(&text)?;
     Ok(reporter.finish())
 }

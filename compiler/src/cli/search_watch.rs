@@ -38,7 +38,8 @@ impl fmt::Display for SearchStop {
 }
 
 impl SearchWatch {
-    /// Begins to watch, until the returned value is dropped. A second Ctrl-C ends the process as usual.
+    /// Begins to watch, until the returned value is dropped. Until then, the first Ctrl-C ends the search, and a second one
+    /// the process.
     pub(crate) fn begin(interrupt: &Interrupt, shows_progress: bool) -> SearchWatch {
         let cancelled = Arc::new(AtomicBool::new(false));
         // If no handler can be set, Ctrl-C ends the process as usual. The one that is registered first sees the flag as it
@@ -68,6 +69,8 @@ impl SearchWatch {
 
 impl Drop for SearchWatch {
     fn drop(&mut self) {
+        // From now on the first Ctrl-C ends the process.
+        self.cancelled.store(true, Ordering::Relaxed);
         *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = None;
         progress::clear();
     }

@@ -1,77 +1,41 @@
 //! `cclc synth`: finds schedules for a collective on a machine, and writes their programs.
 
 mod answer;
+mod costs;
 mod declared;
+mod files;
 mod goal;
 mod point;
 mod programs;
+mod search;
 
-use super::args::{Synth, SynthEngine, SynthGoal, SynthSymmetry};
+use super::args::Synth;
 use super::collective::{AskedCollective, find_collective, report_bound_error};
 use super::machine::find_machine;
 use super::proof::write_proof;
 use super::reference::Reference;
 use super::report::Reporter;
-use super::search_watch::{SearchStop, SearchWatch};
+use super::search_watch::SearchWatch;
 use super::sketch::{read_sketch, write_flags};
-use super::{Failure, Status, files, output};
+use super::{Failure, Status, output};
 use answer::SynthesisAnswer;
 use compiler::interrupt::Interrupt;
 use compiler::machine::{Machine, MachineReach};
+use costs::CostTable;
 use declared::write_declared_texts;
+use files::{PointProgram, PointTexts, is_one_file, refuse_target, write_files};
+use goal::SizeGoal;
 pub(crate) use goal::parse_number;
-use goal::{SizeGoal, describe_overflow};
-use programs::{ProgramWriter, WrittenProgram};
+use programs::ProgramWriter;
+use search::Synthesis;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use synth::automorphism::find_symmetry;
-use synth::bound::allreduce::bound_allreduce_under;
-use synth::bound::collective::CollectiveBounds;
-use synth::bound::{BoundError, ProgramBudget, ProgramLimits};
+use synth::bound::BoundError;
 use synth::collective::{Collective, CollectiveKind};
-use synth::frontier::{
-    Frontier, FrontierGoal, FrontierPoint, FrontierRequest, SearchEngine, SymmetryUse,
-    find_frontier,
-};
-use synth::graph::Topology;
-use synth::observer::SearchObserver;
-use synth::rational::Rational;
+use synth::frontier::FrontierPoint;
 use synth::schedule::Unit;
 use synth::sketch::Sketch;
-use synth::steps::{SearchError, SolverBudget};
-use synth::trees::{
-    AllReduceMethod, AllReducePacking, PackRequest, PackingEnd, TreeError, TreeSet,
-    compose_allreduce_trees, has_trees, pack_allreduce_trees, pack_collective_trees,
-};
-
-/// What was found.
-struct Synthesis {
-    /// Schedules of steps; none if only trees were asked for.
-    frontier: Option<Frontier>,
-    /// Trees; none if they were not asked for, or if the collective has none.
-    trees: Option<Result<TreeSet, TreeError>>,
-    /// Trees of an AllReduce, if they were asked for.
-    allreduce: Option<Result<AllReducePacking, TreeError>>,
-    /// What ended the search before it was complete.
-    stop: Option<SearchStop>,
-    /// What it costs at the sizes that were asked for.
-    costs: Option<CostTable>,
-}
-
-/// What the points, and then the trees, cost.
-struct CostTable {
-    goal: SizeGoal,
-    /// Size by size.
-    rows: Vec<CostRow>,
-}
-
-/// What the points, and then the trees, cost at a size.
-struct CostRow {
-    /// One for each of them.
-    times: Vec<Rational>,
-    /// Which one is fastest: the first one of several.
-    best: usize,
-}
+use synth::steps::SearchError;
 
 /// What is asked for.
 struct Question<'a> {
@@ -87,7 +51,7 @@ struct Question<'a> {
 
 /// Finds, writes and prints schedules.
 pub(crate) fn run(args: &Synth, reporter: &mut Reporter) -> Result<Status, Failure> {
-    let root = args.root.as_deref();
+    let root = args.answer.root.as_deref();
     let Some(whole) = find_machine(reporter, &args.machine, root)? else {
         return Err(Failure::Usage(
             "`cclc synth` needs a machine: `--topology dgx1`, or that of a file".to_owned(),
@@ -127,7 +91,9 @@ pub(crate) fn run(args: &Synth, reporter: &mut Reporter) -> Result<Status, Failu
             Ok(if is_impossible { status.max(Status::Impossible) } else { status })
         }
         Err(SynthesisFailure::Search(error)) => {
-            Err(Failure::Usage(format!("`{}`: {error}", asked.name)))
+            let way_out =
+                if error == SearchError::UnfitEngine { "; leave `--engine` out" } else { "" };
+            Err(Failure::Usage(format!("`{}`: {error}{way_out}", asked.name)))
         }
         Err(SynthesisFailure::Command(failure)) => Err(failure),
         Ok(status) => Ok(status),
@@ -156,16 +122,19 @@ impl Question<'_> {
     fn answer_frontier(&self, reporter: &mut Reporter) -> Result<Status, SynthesisFailure> {
         let Question { args, asked, machine, .. } = self;
         let sizes = SizeGoal::read(args, machine, &asked.collective)?;
+        self.refuse_proof()?;
         let watch = SearchWatch::begin(&reporter.interrupt, reporter.shows_progress());
         let mut found = self.search(&watch)?;
-        found.stop = watch.find_stop();
+        // Once all is known, nothing is ended any more.
+        found.stop = if found.is_complete() { None } else { watch.find_stop() };
         drop(watch);
         if let Some(sizes) = sizes {
-            let costs = found.compute_costs(sizes, machine);
+            let costs = CostTable::compute(&found, sizes, machine);
             found.costs = Some(costs.map_err(Failure::Usage)?);
         }
-        let bounds = found.frontier.as_ref().map(|frontier| &frontier.bounds);
-        prove(args, bounds, reporter)?;
+        if let (Some(path), Some(frontier)) = (&args.answer.prove, &found.frontier) {
+            write_proof(path, &frontier.bounds, reporter)?;
+        }
         let programs = self.write_programs(&found, reporter)?;
         let answer = SynthesisAnswer {
             name: &asked.name,
@@ -175,7 +144,7 @@ impl Question<'_> {
             sketch: &write_flags(&args.sketch),
             programs: &programs,
         };
-        output::show(&if args.json { answer.write_json() } else { answer.write_text() })?;
+        output::show(&if args.answer.json { answer.write_json() } else { answer.write_text() })?;
         let status = reporter.finish();
         let is_written = programs.iter().flatten().all(|program| program.failure.is_none());
         Ok(if found.is_complete() && is_written {
@@ -184,87 +153,6 @@ impl Question<'_> {
             // As for what could not be written: something that was asked for is not there.
             status.max(Status::Files)
         })
-    }
-
-    fn search(&self, observer: &dyn SearchObserver) -> Result<Synthesis, SearchError> {
-        let Question { args, asked, machine, .. } = self;
-        let topology = &machine.graph;
-        let kind = find_kind(asked).filter(|kind| has_trees(*kind));
-        let only_trees = args.goal == SynthGoal::Bandwidth || args.engine == SynthEngine::Trees;
-        if only_trees && asked.collective == Collective::Known(CollectiveKind::AllReduce) {
-            let allreduce = Some(pack_allreduce(topology, observer)?);
-            return Ok(Synthesis {
-                frontier: None,
-                trees: None,
-                allreduce,
-                stop: None,
-                costs: None,
-            });
-        }
-        let frontier = if only_trees && kind.is_some() {
-            None
-        } else {
-            Some(find_frontier(topology, &asked.collective, &self.read_request(observer))?)
-        };
-        let wants_trees = match (&args.goal, args.engine) {
-            (SynthGoal::Latency | SynthGoal::LeastSteps, _) => false,
-            (_, SynthEngine::Auto | SynthEngine::Trees) => true,
-            (_, SynthEngine::Bfb | SynthEngine::Sat | SynthEngine::Greedy | SynthEngine::Flows) => {
-                only_trees
-            }
-        };
-        let trees = match kind.filter(|_| wants_trees) {
-            Some(kind) => {
-                let request = PackRequest { observer, ..PackRequest::default() };
-                pack_collective_trees(topology, kind, request).map_err(SearchError::Bound)?
-            }
-            None => None,
-        };
-        let is_short =
-            |trees: &TreeSet| self.max_hops.is_none_or(|most| trees.measure_depth() <= most);
-        let trees = trees.filter(|trees| trees.as_ref().ok().is_none_or(is_short));
-        Ok(Synthesis { frontier, trees, allreduce: None, stop: None, costs: None })
-    }
-
-    fn read_request<'o>(&self, observer: &'o dyn SearchObserver) -> FrontierRequest<'o> {
-        let args = self.args;
-        let own = FrontierRequest::default();
-        let conflicts = args.budget.unwrap_or(own.conflicts);
-        // One point may use more than a part of the budget only where there is only one.
-        let of_point = if args.point.is_some() { conflicts } else { conflicts / 4 };
-        let solver = SolverBudget { conflicts: own.solver.conflicts.max(of_point), ..own.solver };
-        let engine = match args.engine {
-            SynthEngine::Auto | SynthEngine::Trees => SearchEngine::Auto,
-            SynthEngine::Bfb => SearchEngine::BreadthFirst,
-            SynthEngine::Sat => SearchEngine::Solver,
-            SynthEngine::Greedy => SearchEngine::Greedy,
-            SynthEngine::Flows => SearchEngine::Flows,
-        };
-        let symmetry = match args.symmetry {
-            SynthSymmetry::Auto => SymmetryUse::Auto,
-            SynthSymmetry::None => SymmetryUse::None,
-        };
-        let goal = match args.goal {
-            SynthGoal::LeastSteps => FrontierGoal::LeastSteps,
-            SynthGoal::Pareto
-            | SynthGoal::Latency
-            | SynthGoal::Bandwidth
-            | SynthGoal::Size(_)
-            | SynthGoal::Sizes { .. } => FrontierGoal::EveryPoint,
-        };
-        FrontierRequest {
-            min_steps: args.steps.and_then(|range| range.least),
-            max_steps: args.steps.and_then(|range| range.most),
-            goal,
-            max_chunks: args.max_chunks,
-            max_hops: self.max_hops,
-            engine,
-            symmetry,
-            solver,
-            conflicts,
-            observer,
-            ..own
-        }
     }
 
     fn begin_writer(&self) -> Option<ProgramWriter<'_>> {
@@ -312,7 +200,8 @@ impl Question<'_> {
     }
 
     /// Writes the program of each point, and then that of the trees: into the folder that `-o` names, or into the file, if it
-    /// is that of one program. All are made before the first one is written. A folder gets programs with packets, too. None stands for what was not asked for.
+    /// is that of one program. All are made before the first one is written. A folder gets programs with packets, too. None
+    /// stands for what was not asked for.
     fn write_programs(
         &self,
         found: &Synthesis,
@@ -353,70 +242,6 @@ impl Question<'_> {
 /// Why there is no program of a collective that is no known one.
 const UNKNOWN_FORM: &str = "programs are written for the collectives of the library";
 
-impl CostTable {
-    /// Whether a schedule is the fastest one at some size.
-    fn has_best(&self, index: usize) -> bool {
-        self.rows.iter().any(|row| row.best == index)
-    }
-}
-
-impl Synthesis {
-    /// Whether nothing that was asked for is missing.
-    fn is_complete(&self) -> bool {
-        let is_settled = |frontier: &Frontier| frontier.is_settled() && !frontier.points.is_empty();
-        self.frontier.as_ref().is_none_or(is_settled)
-            && self.trees.as_ref().is_none_or(Result::is_ok)
-            && self.allreduce.as_ref().is_none_or(|packing| {
-                packing.as_ref().is_ok_and(|packing| packing.end == PackingEnd::BoundReached)
-            })
-    }
-
-    /// The trees that were found.
-    fn find_trees(&self) -> Option<&TreeSet> {
-        self.trees.as_ref().and_then(|trees| trees.as_ref().ok())
-    }
-
-    /// What all that was found costs.
-    fn compute_costs(&self, goal: SizeGoal, machine: &Machine) -> Result<CostTable, String> {
-        let graph = &machine.graph;
-        let factor = self.frontier.as_ref().map_or(1, |frontier| frontier.bounds.factor);
-        let mut rows = Vec::new();
-        for size in &goal.sizes {
-            let chunk = size.chunk.checked_mul(Rational::from_integer(factor));
-            let chunk = chunk.map_err(describe_overflow)?;
-            let points = self.frontier.iter().flat_map(|frontier| &frontier.points);
-            let mut times = Vec::new();
-            for point in points {
-                times.push(goal.model.estimate_steps(graph, &point.schedule, chunk));
-            }
-            times.extend(
-                self.find_trees().map(|trees| goal.model.estimate_trees(graph, trees, chunk)),
-            );
-            let times: Vec<Rational> =
-                times.into_iter().collect::<Result<_, _>>().map_err(describe_overflow)?;
-            let best = times.iter().enumerate().min_by_key(|(_, time)| **time);
-            if let Some((best, _)) = best {
-                rows.push(CostRow { best, times });
-            }
-        }
-        Ok(CostTable { goal, rows })
-    }
-}
-
-/// Refuses a path that cannot be written before anything is searched for.
-fn refuse_target(args: &Synth) -> Result<(), Failure> {
-    let Some(output) = args.output.as_deref() else { return Ok(()) };
-    let is_program = is_one_file(output);
-    let is_wrong = if is_program { output.is_dir() } else { output.exists() && !output.is_dir() };
-    if is_wrong {
-        return Err(Failure::Usage(format!(
-            "`-o {}`: programs go into a folder, or one program into a file that ends in `.ccl`",
-            files::shown(output)
-        )));
-    }
-    Ok(())
-}
-
 /// The collective, if it is a known one.
 fn find_kind(asked: &AskedCollective) -> Option<CollectiveKind> {
     match asked.collective {
@@ -433,29 +258,6 @@ fn refuse_chunks(asked: &AskedCollective) -> Result<(), Failure> {
         "`{}`: leave `chunks` out: the search chooses into how many pieces a chunk is cut",
         asked.name
     )))
-}
-
-/// Trees of an AllReduce: those of its bound, or composed ones where the machine is too large for that.
-fn pack_allreduce(
-    topology: &Topology,
-    observer: &dyn SearchObserver,
-) -> Result<Result<AllReducePacking, TreeError>, SearchError> {
-    let request = PackRequest { observer, ..PackRequest::default() };
-    let budget = ProgramBudget::default();
-    let limits = ProgramLimits { budget: &budget, observer };
-    match bound_allreduce_under(topology, &find_symmetry(topology), limits) {
-        Ok(bound) => Ok(pack_allreduce_trees(topology, &bound, request)),
-        Err(BoundError::TooLarge) => {
-            Ok(compose_allreduce_trees(topology, request).map(|trees| AllReducePacking {
-                bound: trees.rho,
-                trees,
-                method: AllReduceMethod::Composed,
-                end: PackingEnd::TooLarge,
-                flow_tests: 0,
-            }))
-        }
-        Err(error) => Err(SearchError::Bound(error)),
-    }
 }
 
 /// A machine to which a sketch is applied.
@@ -483,128 +285,6 @@ fn apply_sketch(args: &Synth, machine: &Arc<Machine>) -> Result<SketchedMachine,
     let reach = MachineReach::default();
     let machine = Machine { graph: sketched.topology, reach, ..(**machine).clone() };
     Ok(SketchedMachine { machine: Arc::new(machine), max_hops })
-}
-
-fn prove(
-    args: &Synth,
-    bounds: Option<&CollectiveBounds>,
-    reporter: &Reporter,
-) -> Result<(), Failure> {
-    let Some(path) = &args.prove else { return Ok(()) };
-    let Some(bounds) = bounds else {
-        return Err(Failure::Usage(
-            "`--prove` is about schedules of steps: leave `--goal bandwidth` out, or use `cclc bound --prove`"
-                .to_owned(),
-        ));
-    };
-    write_proof(path, bounds, reporter)
-}
-
-/// The program of a point or of the trees, or why there is none.
-struct PointProgram {
-    /// Where it was written; none if it was not.
-    path: Option<String>,
-    /// Where the program with packets was written; none if there is none.
-    packets: Option<String>,
-    /// Why there is no program.
-    failure: Option<String>,
-}
-
-/// Writes programs into a folder or a file.
-fn write_files(
-    output: &Path,
-    results: Vec<Option<PointTexts>>,
-    reporter: &Reporter,
-) -> Result<Vec<Option<PointProgram>>, Failure> {
-    let target = ProgramTarget::choose(output, &results)?;
-    let mut programs = Vec::new();
-    let mut texts = Vec::new();
-    let mut place = |written: WrittenProgram| {
-        let path = target.find_path(&written.name);
-        let shown = path.to_string_lossy().into_owned();
-        texts.push(PathText { path, text: written.text });
-        shown
-    };
-    for result in results {
-        programs.push(result.map(|PointTexts { program, packets }| match program {
-            Ok(written) => {
-                let path = Some(place(written));
-                let (packets, failure) = match packets {
-                    Ok(packets) => (packets.map(&mut place), None),
-                    Err(why) => (None, Some(format!("with packets: {why}"))),
-                };
-                PointProgram { path, packets, failure }
-            }
-            Err(why) => PointProgram { path: None, packets: None, failure: Some(why) },
-        }));
-    }
-    output::refuse_losses(texts.iter().map(|own| own.path.as_path()), &reporter.sources)?;
-    if let ProgramTarget::Folder(folder) = &target
-        && !texts.is_empty()
-    {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Failure::Files(format!("cannot create `{}`: {error}", files::shown(folder)))
-        })?;
-    }
-    for PathText { path, text } in &texts {
-        output::show_or_write(path, text)?;
-    }
-    Ok(programs)
-}
-
-/// The texts of a point, or of trees.
-struct PointTexts {
-    /// The program, or why there is none.
-    program: Result<WrittenProgram, String>,
-    /// The one with packets, if there is one.
-    packets: Result<Option<WrittenProgram>, String>,
-}
-
-impl PointTexts {
-    /// Without packets.
-    fn new(program: Result<WrittenProgram, String>) -> PointTexts {
-        PointTexts { program, packets: Ok(None) }
-    }
-}
-
-/// Whether `-o` names the file of one program.
-fn is_one_file(output: &Path) -> bool {
-    output.extension().is_some_and(|end| end == "ccl") || output == Path::new("-")
-}
-
-/// A program and where it goes.
-struct PathText {
-    path: PathBuf,
-    text: String,
-}
-
-/// Where programs go.
-enum ProgramTarget {
-    /// Into a file, or to standard output.
-    File(PathBuf),
-    /// Into a folder, each as a file with its name.
-    Folder(PathBuf),
-}
-
-impl ProgramTarget {
-    fn choose(output: &Path, results: &[Option<PointTexts>]) -> Result<ProgramTarget, Failure> {
-        let is_file = is_one_file(output);
-        let count = results.iter().flatten().filter(|result| result.program.is_ok()).count();
-        if is_file && count > 1 {
-            return Err(Failure::Usage(format!(
-                "there are {count} programs: name a folder, or choose one with `--goal size:1MiB`, `--point` or `--steps`"
-            )));
-        }
-        let path = output.to_owned();
-        Ok(if is_file { ProgramTarget::File(path) } else { ProgramTarget::Folder(path) })
-    }
-
-    fn find_path(&self, name: &str) -> PathBuf {
-        match self {
-            ProgramTarget::File(path) => path.clone(),
-            ProgramTarget::Folder(folder) => folder.join(format!("{name}.ccl")),
-        }
-    }
 }
 
 /// What `--topology` names, without its folders.

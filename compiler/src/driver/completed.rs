@@ -177,18 +177,11 @@ fn split_text(
     let mut program = None;
     for item in &parsed.items {
         let start = item.docs.first().map_or(item.span.start, |doc| doc.span.start) as usize;
-        let name = match &item.kind {
-            ast::ItemKind::Use(_) => continue,
-            ast::ItemKind::Let(item) => &item.name,
-            ast::ItemKind::Function(item) => &item.name,
-            ast::ItemKind::Procedure(item) => &item.name,
-            ast::ItemKind::Collective(item) => &item.name,
-            ast::ItemKind::Topology(item) => &item.name,
-            ast::ItemKind::Program(_) => {
-                program = Some(item.span);
-                continue;
-            }
-        };
+        if let ast::ItemKind::Program(_) = &item.kind {
+            program = Some(item.span);
+            continue;
+        }
+        let Some(name) = item.kind.declared_name() else { continue };
         first.get_or_insert(start);
         names.push(name.text.clone());
     }

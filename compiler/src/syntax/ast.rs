@@ -86,6 +86,22 @@ pub enum ItemKind {
     Program(Program),
 }
 
+impl ItemKind {
+    /// What it declares; none for imports.
+    #[must_use]
+    pub fn declared_name(&self) -> Option<&Name> {
+        match self {
+            ItemKind::Use(_) => None,
+            ItemKind::Let(item) => Some(&item.name),
+            ItemKind::Function(item) => Some(&item.name),
+            ItemKind::Procedure(item) => Some(&item.name),
+            ItemKind::Collective(item) => Some(&item.name),
+            ItemKind::Topology(item) => Some(&item.name),
+            ItemKind::Program(item) => Some(&item.name),
+        }
+    }
+}
+
 /// `use std::collectives::{allgather, allreduce as sum};`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {

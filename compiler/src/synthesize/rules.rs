@@ -86,8 +86,7 @@ impl TableNames {
     /// Of trees: a step is a level.
     pub(super) const LEVELS: TableNames = TableNames {
         comment: "By the distance from the root of a tree, for each way: how far the roots are away whose chunks go there.",
-        wholes: "sends",
-        parts: "parts",
+        ..TableNames::SENDS
     };
 }
 
@@ -271,7 +270,8 @@ impl<'a> RuleWriter<'a> {
         } else {
             self.channels.write_declaration(text)?;
         }
-        if let Some(sums) = self.steps.sums.filter(|_| !self.channels.can_read())
+        if let Some(sums) = self.steps.sums
+            && !self.channels.can_read()
             && let Some(table) = self.table(sums)
         {
             let entries = self.find_entries(sums);

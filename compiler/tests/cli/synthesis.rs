@@ -287,8 +287,30 @@ fn what_is_fastest_depends_on_the_size() {
     for wrong in ["size:0", "size:x", "sizes:2MiB..1MiB", "sizes:1..4611686018427387904", "fast"] {
         ends(folder.cclc(&format!("synth allgather --topology dgx1 --goal {wrong}")), 2);
     }
+    let line = "synth allgather --topology dgx1 --goal bandwidth --prove p.txt";
+    says(&ends(folder.cclc(line), 2).stderr, &["cclc bound --prove"]);
     let run = ends(folder.cclc("synth allgather --topology dgx1 --alpha 2"), 2);
     says(&run.stderr, &["goal with a size"]);
+}
+
+/// What a constraint leaves out is said.
+#[test]
+fn trees_with_long_ways_are_left_out() {
+    let folder = empty();
+    let rows = [
+        ("allgather --topology dgx1", 3),
+        ("reduce --topology line(ranks=4)", 3),
+        ("allreduce --topology line(ranks=4)", 4),
+    ];
+    // Those of the DGX-1 have ways of three hops; those of a line from one end to the other; over a root in its middle.
+    for (line, enough) in rows {
+        for (hops, status) in [(enough - 1, 3), (enough, 0)] {
+            let line = format!("synth {line} --goal bandwidth --max-hops {hops}");
+            let run = ends(folder.cclc(&line), status);
+            let said = format!("some of their ways take {enough} hops");
+            assert_eq!(run.stdout.contains(&said), status == 3, "{line}: {}", run.stdout);
+        }
+    }
 }
 
 /// Collectives that only their declarations describe.

@@ -79,22 +79,16 @@ fn find_unfinished(text: &str, name: &str) -> Result<UnfinishedPlace, String> {
     let mut names = Vec::new();
     let mut place = None;
     for item in &parsed.items {
-        let own = match &item.kind {
-            ast::ItemKind::Use(_) => continue,
-            ast::ItemKind::Let(item) => &item.name,
-            ast::ItemKind::Function(item) => &item.name,
-            ast::ItemKind::Procedure(item) => &item.name,
-            ast::ItemKind::Collective(item) => &item.name,
-            ast::ItemKind::Topology(item) => &item.name,
-            ast::ItemKind::Program(program) if program.name.text == name => {
-                let docs = item.docs.iter().map(|doc| doc.span.start);
-                let attributes = item.attributes.iter().map(|attribute| attribute.span.start);
-                let above = docs.chain(attributes).chain([item.span.start]).min();
-                place = Some((above.unwrap_or(item.span.start), item.span, program));
-                continue;
-            }
-            ast::ItemKind::Program(program) => &program.name,
-        };
+        let Some(own) = item.kind.declared_name() else { continue };
+        if let ast::ItemKind::Program(program) = &item.kind
+            && own.text == name
+        {
+            let docs = item.docs.iter().map(|doc| doc.span.start);
+            let attributes = item.attributes.iter().map(|attribute| attribute.span.start);
+            let above = docs.chain(attributes).chain([item.span.start]).min();
+            place = Some((above.unwrap_or(item.span.start), item.span, program));
+            continue;
+        }
         names.push(own.text.clone());
     }
     let (above, program, declared) =

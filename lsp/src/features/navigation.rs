@@ -5,7 +5,7 @@ use super::partners;
 use crate::actor::Snapshot;
 use crate::analysis::{Analysis, Spot};
 use crate::declared::program_of;
-use compiler::syntax::ast::{ItemKind, ProgramItemKind};
+use compiler::syntax::ast::ProgramItemKind;
 use lsp_types::{DocumentHighlight, DocumentHighlightKind, Location, LocationLink, Position, Url};
 
 /// Where the name at a position is declared.
@@ -37,16 +37,8 @@ fn whole_declaration(analysis: &Analysis<'_>, target: &Spot) -> Option<lsp_types
     let part = analysis.part_at(target.start)?;
     let parsed = analysis.parsed(part);
     let item = parsed.file.items.iter().find(|item| {
-        let name = match &item.kind {
-            ItemKind::Let(item) => &item.name,
-            ItemKind::Function(item) => &item.name,
-            ItemKind::Procedure(item) => &item.name,
-            ItemKind::Collective(item) => &item.name,
-            ItemKind::Topology(item) => &item.name,
-            ItemKind::Program(item) => &item.name,
-            ItemKind::Use(_) => return false,
-        };
-        part.range(name.span) == (target.start..target.end)
+        let name = item.kind.declared_name();
+        name.is_some_and(|name| part.range(name.span) == (target.start..target.end))
     })?;
     Some(analysis.lines.range(part.range(item.span)))
 }

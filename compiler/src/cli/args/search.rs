@@ -28,15 +28,9 @@ pub(crate) struct Bound {
     /// Constraints.
     #[command(flatten)]
     pub(crate) sketch: SketchArgs,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Write the proofs of all bounds to this file, which `cclc proof` checks
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) prove: Option<PathBuf>,
-    /// The folder in which imported files must be [default: the current one, or that of a source file outside it]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) root: Option<PathBuf>,
+    /// What becomes of the answer.
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
 }
 
 /// `cclc synth`
@@ -81,18 +75,26 @@ pub(crate) struct Synth {
     /// Constraints.
     #[command(flatten)]
     pub(crate) sketch: SketchArgs,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Write the proofs of all bounds to this file, which `cclc proof` checks
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) prove: Option<PathBuf>,
+    /// What becomes of the answer.
+    #[command(flatten)]
+    pub(crate) answer: AnswerArgs,
     /// Write no programs
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// The folder for the programs, or the file if it ends in `.ccl` and there is one program
     #[arg(short, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with = "dry_run")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// What becomes of an answer, and where the question is looked up.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct AnswerArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the proofs of all bounds to this file, which `cclc proof` checks
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) prove: Option<PathBuf>,
     /// The folder in which imported files must be [default: the current one, or that of a source file outside it]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) root: Option<PathBuf>,

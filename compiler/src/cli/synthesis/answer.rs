@@ -1,12 +1,14 @@
 //! What was found, as text and as JSON.
 
-use super::{CostTable, PointProgram, Synthesis};
+use super::costs::CostTable;
+use super::files::PointProgram;
+use super::search::Synthesis;
 use compiler::machine::Machine;
 use compiler::machine::listing::write_rate;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use synth::bound::collective::{Attainment, BoundScope, SweepEnd};
-use synth::collective::Collective;
+use synth::collective::{Collective, CollectiveKind};
 use synth::frontier::{Frontier, FrontierPoint, PointStatus};
 use synth::graph::{RateUnit, Vertex};
 use synth::rational::Rational;
@@ -165,6 +167,9 @@ impl SynthesisAnswer<'_> {
         if let Some(stop) = self.found.stop {
             notes.push(format!("{stop}: this is what is known so far"));
         }
+        notes.extend(self.found.long_trees.map(|hops| {
+            format!("trees for long messages were left out, as some of their ways take {hops} hops")
+        }));
         match &self.found.allreduce {
             None => {}
             Some(Ok(packing)) => {
@@ -234,14 +239,22 @@ impl SynthesisAnswer<'_> {
             )),
         }
         if frontier.bounds.bandwidth.scope == BoundScope::RootedSums {
-            notes.push(
-                "the bounds are those of algorithms that sum each part of the buffer up at one rank; the schedules are a ReduceScatter and then an AllGather"
-                    .to_owned(),
-            );
+            let found = if Self::is_allreduce(frontier) {
+                "; the schedules are a ReduceScatter and then an AllGather, or exchange all summands in one step"
+            } else {
+                ""
+            };
+            notes.push(format!(
+                "the bounds are those of algorithms that sum each part up at one rank{found}"
+            ));
         }
         if frontier.is_complete {
             notes.push("complete: no other schedule is better in steps or in time".to_owned());
         }
+    }
+
+    fn is_allreduce(frontier: &Frontier) -> bool {
+        frontier.bounds.collective == Collective::Known(CollectiveKind::AllReduce)
     }
 
     fn describe_pieces(&self) -> String {

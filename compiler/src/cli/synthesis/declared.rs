@@ -1,7 +1,8 @@
 //! Programs of collectives of which only the declaration is known.
 
+use super::files::PointTexts;
 use super::programs::{WrittenProgram, describe_point};
-use super::{PointTexts, Question, find_machine_name, names_library_machine};
+use super::{Question, find_machine_name, names_library_machine};
 use crate::cli::collective::DeclaredQuestion;
 use compiler::driver::write_scheduled_declared;
 use compiler::interrupt::Interrupt;

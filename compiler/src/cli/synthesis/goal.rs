@@ -5,13 +5,11 @@ use super::super::args::{Synth, SynthGoal};
 use compiler::bytes;
 use compiler::machine::Machine;
 use compiler::syntax::token;
+use compiler::synthesize::WINDOW_BYTES;
 use synth::collective::{Collective, CollectiveKind};
 use synth::cost::CostModel;
 use synth::graph::RateUnit;
 use synth::rational::{ArithmeticError, Rational};
-
-/// How many bytes of a piece the programs of trees pass on at a time.
-const WINDOW: u64 = 64 << 10;
 
 /// How many sizes a range may have, each twice the one before.
 const MOST_SIZES: u32 = 40;
@@ -62,7 +60,7 @@ impl SizeGoal {
         let model = if is_abstract {
             CostModel::Uniform { alpha: args.alpha.unwrap_or(one), beta: args.beta.unwrap_or(one) }
         } else {
-            CostModel::Links { window: WINDOW }
+            CostModel::Links { window: WINDOW_BYTES }
         };
         let list = if is_abstract {
             list_numbers(first, last)

@@ -1,7 +1,9 @@
 //! `--point`: whether there is a schedule of exactly so many steps, rounds and pieces.
 
 use super::answer::{describe_limit, list_moves, list_unit_values};
-use super::{PointProgram, Question, SynthesisFailure, is_one_file, prove, write_files};
+use super::files::{PointProgram, is_one_file, write_files};
+use super::{Question, SynthesisFailure};
+use crate::cli::proof::write_proof;
 use crate::cli::report::Reporter;
 use crate::cli::search_watch::SearchWatch;
 use crate::cli::{Failure, Status, output};
@@ -34,12 +36,18 @@ pub(super) fn answer_point(
     let search = search_point(topology, &question.asked.collective, size, &request)?;
     let stop = watch.find_stop();
     drop(watch);
-    prove(question.args, Some(&search.bounds), reporter)?;
+    if let Some(path) = &question.args.answer.prove {
+        write_proof(path, &search.bounds, reporter)?;
+    }
     let interrupt = if stop.is_some() { Interrupt::default() } else { reporter.interrupt.clone() };
     let program = write_program(question, &search, &interrupt, reporter)?;
     let stop = stop.map(|stop| stop.to_string());
     let answer = PointAnswer { question, search: &search, program, stop };
-    output::show(&if question.args.json { answer.write_json() } else { answer.write_text() })?;
+    output::show(&if question.args.answer.json {
+        answer.write_json()
+    } else {
+        answer.write_text()
+    })?;
     let status = reporter.finish();
     let is_written = answer.program.as_ref().is_none_or(|program| program.failure.is_none());
     Ok(match search.verdict {

@@ -1,6 +1,6 @@
 //! The programs of schedules and of trees.
 
-use super::PointTexts;
+use super::files::PointTexts;
 use compiler::driver::{
     ScheduledFailure, write_packed_program, write_scheduled_packets, write_scheduled_program,
 };
