@@ -3,9 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 #![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 
+#[path = "support/drawing.rs"]
+mod drawing;
 #[path = "support/machines.rs"]
 mod machines;
 
+use drawing::{Drawing, LinkKind, SwitchKind, draw_topology};
 use machines::{boxes, build_broken_torus, build_slow_port};
 use synth::bound::BoundError;
 use synth::bound::allreduce::bound_allreduce;
@@ -200,37 +203,9 @@ fn one_ability_helps_one_half() {
     }
 }
 
-/// How a random topology is drawn.
-#[derive(Clone, Copy)]
-struct Drawing {
-    most_ranks: u32,
-    most_switches: u32,
-    is_even: bool,
-    is_able: bool,
-}
-
-/// A ring of all vertices makes it connected.
-fn draw_topology(random: &mut fastrand::Rng, drawing: Drawing) -> Topology {
-    let ranks = random.u32(2..=drawing.most_ranks);
-    let vertices = ranks + random.u32(0..=drawing.most_switches);
-    let mut graph = RelativeGraph::new(ranks);
-    for _ in ranks..vertices {
-        let mut draw = || drawing.is_able && random.bool();
-        graph.add_switch(SwitchAbilities { multicast: draw(), reduce: draw() });
-    }
-    let density = random.f64();
-    let most = random.u64(2..8);
-    for one in 0..vertices {
-        for other in one + 1..vertices {
-            if other == one + 1 || random.f64() < density {
-                let rates = [random.u64(1..most), random.u64(1..most)];
-                graph.add_edge(Vertex(one), Vertex(other), rates[0]);
-                let back = if drawing.is_even { rates[0] } else { rates[1] };
-                graph.add_edge(Vertex(other), Vertex(one), back);
-            }
-        }
-    }
-    graph.build().unwrap()
+/// Every other one has even links.
+fn choose_links(round: u32) -> LinkKind {
+    if round.is_multiple_of(2) { LinkKind::Even } else { LinkKind::Uneven }
 }
 
 #[test]
@@ -238,8 +213,12 @@ fn random_machines_that_forward_reach_their_bounds() {
     let mut random = fastrand::Rng::with_seed(2027);
     let mut methods = [0, 0];
     for round in 0..160 {
-        let drawing =
-            Drawing { most_ranks: 8, most_switches: 3, is_even: round % 2 == 0, is_able: false };
+        let drawing = Drawing {
+            most_ranks: 8,
+            most_switches: 3,
+            links: choose_links(round),
+            switches: SwitchKind::Plain,
+        };
         let topology = draw_topology(&mut random, drawing);
         let packing = pack(&topology);
         assert_eq!(packing.end, PackingEnd::BoundReached, "{round}");
@@ -253,8 +232,12 @@ fn random_machines_that_copy_and_add_come_near_their_bounds() {
     let mut random = fastrand::Rng::with_seed(2028);
     let mut reached = 0;
     for round in 0..60 {
-        let drawing =
-            Drawing { most_ranks: 7, most_switches: 3, is_even: round % 2 == 0, is_able: true };
+        let drawing = Drawing {
+            most_ranks: 7,
+            most_switches: 3,
+            links: choose_links(round),
+            switches: SwitchKind::Able,
+        };
         let topology = draw_topology(&mut random, drawing);
         let packing = pack(&topology);
         reached += u32::from(packing.end == PackingEnd::BoundReached);
@@ -337,7 +320,12 @@ fn few_pieces_take_the_least_time_of_all_trees() {
     let mut exact = 0;
     let mut count = 0;
     while count < 60 {
-        let drawing = Drawing { most_ranks: 4, most_switches: 1, is_even: false, is_able: true };
+        let drawing = Drawing {
+            most_ranks: 4,
+            most_switches: 1,
+            links: LinkKind::Uneven,
+            switches: SwitchKind::Able,
+        };
         let topology = draw_topology(&mut random, drawing);
         let forwards =
             |switch: &SwitchAbilities| switch.multicast != switch.reduce || *switch == PLAIN;

@@ -3,6 +3,10 @@
 #![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+#[path = "support/drawing.rs"]
+mod drawing;
+
+use drawing::draw_subset;
 use std::collections::BTreeMap;
 use synth::bound::allreduce::bound_rooted_demands;
 use synth::bound::collective::{BoundRequest, bound_collective};
@@ -40,7 +44,7 @@ fn draw_topology(random: &mut fastrand::Rng) -> Topology {
 }
 
 fn draw_ranks(random: &mut fastrand::Rng, ranks: u32) -> Vec<Vertex> {
-    let mut drawn: Vec<Vertex> = (0..ranks).map(Vertex).filter(|_| random.bool()).collect();
+    let mut drawn = draw_subset(random, 0..ranks);
     drawn.push(Vertex(random.u32(0..ranks)));
     drawn
 }
@@ -77,8 +81,10 @@ fn mutate(lines: &mut Vec<String>, random: &mut fastrand::Rng) {
     let count = lines.len();
     // Neither the first line nor the last one.
     let flows: Vec<usize> = (0..count).filter(|line| lines[*line].starts_with("flow ")).collect();
-    let flow = random.choice(&flows).copied().filter(|_| random.bool());
-    let index = flow.unwrap_or_else(|| random.usize(1..count - 1));
+    let index = match random.choice(&flows) {
+        Some(flow) if random.bool() => *flow,
+        Some(_) | None => random.usize(1..count - 1),
+    };
     let mut words: Vec<String> = lines[index].split(' ').map(str::to_owned).collect();
     let place = random.usize(0..words.len());
     let numbers = ["0", "1", "2", "3", "-1", "-2", "5", "all", "0 1", "1 2", ":", "1000"];

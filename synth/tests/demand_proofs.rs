@@ -3,6 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+#[path = "support/drawing.rs"]
+mod drawing;
+
+use drawing::draw_subset;
 use synth::bound::collective::{BoundRequest, CollectiveBounds, bound_collective};
 use synth::bound::cut_search::{count_leaving_values, search_cut};
 use synth::bound::flows::{Layering, bound_flows};
@@ -74,7 +78,7 @@ fn draw_topology(random: &mut fastrand::Rng) -> Topology {
 }
 
 fn draw_ranks(random: &mut fastrand::Rng, ranks: u32) -> Vec<Vertex> {
-    let mut drawn: Vec<Vertex> = (0..ranks).map(Vertex).filter(|_| random.bool()).collect();
+    let mut drawn = draw_subset(random, 0..ranks);
     drawn.push(Vertex(random.u32(0..ranks)));
     drawn
 }

@@ -4,6 +4,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 #![expect(clippy::indexing_slicing, reason = "a test fails where something is missing")]
 
+#[path = "support/drawing.rs"]
+mod drawing;
+
+use drawing::draw_subset;
 use std::collections::BTreeSet;
 use synth::bound::BoundError;
 use synth::bound::collective::BoundScope;
@@ -471,7 +475,7 @@ fn limits_on_hops_rule_out_longer_ways() {
         }
         graph.add_edge(Vertex(0), Vertex(1), 1);
         let topology = graph.build().unwrap();
-        let receivers: Vec<Vertex> = (1..ranks).filter(|_| random.bool()).map(Vertex).collect();
+        let receivers = draw_subset(&mut random, 1..ranks);
         let collective = demand(vec![Demand::copy(Vertex(0), receivers, 1)]);
         let units = list_units(&collective, ranks);
         let Some(unit) = units.first() else { continue };
@@ -517,7 +521,7 @@ fn draw_case(random: &mut fastrand::Rng) -> (Topology, Collective) {
     graph.add_edge(Vertex(0), Vertex(1), 1);
     let topology = graph.build().unwrap();
     let draw_ranks = |random: &mut fastrand::Rng, least: usize| loop {
-        let drawn: Vec<Vertex> = (0..ranks).map(Vertex).filter(|_| random.bool()).collect();
+        let drawn = draw_subset(random, 0..ranks);
         if drawn.len() >= least {
             return drawn;
         }

@@ -2,9 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+#[path = "support/drawing.rs"]
+mod drawing;
 #[path = "support/machines.rs"]
 mod machines;
 
+use drawing::{Drawing, LinkKind, SwitchKind, draw_topology};
 use machines::{
     boxes, build_broken_torus, build_mi300x, build_ndv2, build_slow_port, build_two_dgx2,
 };
@@ -187,36 +190,10 @@ fn broadcasts_have_as_many_trees_as_disjoint_paths() {
     assert_eq!(times, ["1/2", "1/4", "1/3", "1/6"]);
 }
 
-/// How links of random topologies are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum LinkKind {
-    /// As fast in both directions.
-    Even,
-    /// Each direction has a rate of its own.
-    Uneven,
-}
-
-/// Up to eight ranks and three switches; a ring of all vertices makes it connected.
-fn draw_topology(random: &mut fastrand::Rng, kind: LinkKind) -> Topology {
-    let ranks = random.u32(2..9);
-    let vertices = ranks + random.u32(0..4);
-    let mut graph = RelativeGraph::new(ranks);
-    for _ in ranks..vertices {
-        graph.add_switch(PLAIN);
-    }
-    let density = random.f64();
-    let most = random.u64(2..8);
-    for one in 0..vertices {
-        for other in one + 1..vertices {
-            if other == one + 1 || random.f64() < density {
-                let rates = [random.u64(1..most), random.u64(1..most)];
-                graph.add_edge(Vertex(one), Vertex(other), rates[0]);
-                let back = if kind == LinkKind::Even { rates[0] } else { rates[1] };
-                graph.add_edge(Vertex(other), Vertex(one), back);
-            }
-        }
-    }
-    graph.build().unwrap()
+/// Up to eight ranks and three switches.
+fn draw_plain(random: &mut fastrand::Rng, links: LinkKind) -> Topology {
+    let drawing = Drawing { most_ranks: 8, most_switches: 3, links, switches: SwitchKind::Plain };
+    draw_topology(random, drawing)
 }
 
 #[test]
@@ -224,7 +201,7 @@ fn random_machines_have_trees_that_reach_their_bounds() {
     let mut random = fastrand::Rng::with_seed(2026);
     let mut methods = [0, 0];
     for round in 0..600 {
-        let topology = draw_topology(&mut random, LinkKind::Even);
+        let topology = draw_plain(&mut random, LinkKind::Even);
         let packing = pack(&topology);
         methods[usize::from(packing.method == PackingMethod::Exact)] += 1;
         let root = Vertex(random.u32(0..topology.count_ranks()));
@@ -248,7 +225,7 @@ fn only_uneven_switches_make_machines_lose_something() {
     let mut random = fastrand::Rng::with_seed(7);
     let mut failed = 0;
     for _ in 0..600 {
-        let topology = draw_topology(&mut random, LinkKind::Uneven);
+        let topology = draw_plain(&mut random, LinkKind::Uneven);
         let cut = bound_allgather(&topology).unwrap();
         match pack_allgather_trees(&topology, &cut, PackRequest::default()) {
             Ok(packing) => check_trees(&topology, &packing.trees).unwrap(),
