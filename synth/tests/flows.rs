@@ -162,6 +162,13 @@ fn ranks_that_reach_nobody_are_no_roots() {
         assert_eq!(bound.completeness, Completeness::Optimal, "{demands:?}");
         assert_eq!(bound.value.to_string(), expected, "{demands:?}");
     }
+    // One link, in the only direction that is needed.
+    let mut graph = RelativeGraph::new(2);
+    graph.add_edge(Vertex(1), Vertex(0), 6);
+    let demands = CollectiveKind::Reduce(Vertex(0)).list_demands(2);
+    let link = graph.build().unwrap();
+    let bound = bound_rooted_demands(&link, &demands, &ProgramBudget::default()).unwrap();
+    assert_eq!(bound.value.to_string(), "1/6");
 }
 
 fn all(ranks: std::ops::Range<u32>) -> Vec<Vertex> {
