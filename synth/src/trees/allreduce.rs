@@ -32,6 +32,7 @@ mod half;
 mod pieces;
 mod program;
 mod reroute;
+mod stars;
 mod steiner;
 
 pub use check::{AllReduceFlaw, HalfTree, check_allreduce_trees};
@@ -194,10 +195,22 @@ pub fn pack_allreduce_trees(
         composed.as_ref().map_or(true, |composed| trees.rho < composed.rho)
     };
     let found = match direct.trees.filter(is_faster) {
-        Some(trees) => FoundTrees { trees, method: AllReduceMethod::Direct, end },
+        Some(trees) => FoundTrees {
+            trees: spread_roots(topology, trees),
+            method: AllReduceMethod::Direct,
+            end,
+        },
         None => FoundTrees { trees: composed?, method: AllReduceMethod::Composed, end },
     };
     finish(topology, bound, found, meter)
+}
+
+/// Trees of stars with all ranks as roots, if these are as fast.
+fn spread_roots(topology: &Topology, trees: AllReduceTrees) -> AllReduceTrees {
+    match stars::spread_stars(topology, &trees) {
+        Some(spread) if check_allreduce_trees(topology, &spread).is_ok() => spread,
+        Some(_) | None => trees,
+    }
 }
 
 /// Trees for an AllReduce of a buffer of `k` equal pieces, in the least time that is found. The packing's bound is one of

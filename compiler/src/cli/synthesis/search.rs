@@ -37,6 +37,15 @@ pub(super) struct Synthesis {
     pub(super) costs: Option<CostTable>,
 }
 
+/// Trees that were found.
+#[derive(Clone, Copy)]
+pub(super) enum PackedTrees<'a> {
+    /// Towards roots, or away from them.
+    OneWay(&'a TreeSet),
+    /// Those of an AllReduce.
+    BothWays(&'a AllReducePacking),
+}
+
 impl Question<'_> {
     /// Whether trees are looked for, and schedules only of collectives that have none.
     fn looks_for_trees(&self) -> bool {
@@ -176,7 +185,16 @@ impl Synthesis {
             })
     }
 
-    /// The trees that were found.
+    /// The trees that were found, of any kind.
+    pub(super) fn find_packed(&self) -> Option<PackedTrees<'_>> {
+        match (self.find_trees(), &self.allreduce) {
+            (Some(trees), _) => Some(PackedTrees::OneWay(trees)),
+            (None, Some(Ok(packing))) => Some(PackedTrees::BothWays(packing)),
+            (None, Some(Err(_)) | None) => None,
+        }
+    }
+
+    /// The trees that were found, of a collective that is no AllReduce.
     pub(super) fn find_trees(&self) -> Option<&TreeSet> {
         self.trees.as_ref().and_then(|trees| trees.as_ref().ok())
     }
