@@ -11,9 +11,8 @@ use crate::machine::{EdgeEnds, Machine};
 use crate::resolve::program::ProgramId;
 use crate::source::SourceMap;
 use crate::synthesize::{
-    DeclaredHead, ProgramHead, UnwrittenProgram, write_allreduce_tree_program, write_declared_program,
-    write_packet_program,
-    write_step_program, write_tree_program,
+    DeclaredHead, ProgramHead, UnwrittenProgram, write_allreduce_tree_program,
+    write_declared_program, write_packet_program, write_step_program, write_tree_program,
 };
 use crate::table::Id;
 use std::collections::BTreeMap;

@@ -11,9 +11,9 @@ use super::{
     write_requirements,
 };
 use rails::ReducedRails;
+use stars::are_stars;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
-use stars::are_stars;
 use synth::graph::Vertex;
 use synth::trees::{AllReduceTrees, TreeDirection};
 
@@ -79,9 +79,10 @@ fn pair_trees(trees: &AllReduceTrees) -> Vec<TreePair> {
     for (sums, tree) in trees.sums.iter().enumerate() {
         let mut left = tree.weight;
         while left > 0 {
-            let next = open.take().filter(|own| own.left > 0).or_else(|| {
-                copies.next().map(|(index, own)| OpenTree { index, left: own.weight })
-            });
+            let next = open
+                .take()
+                .filter(|own| own.left > 0)
+                .or_else(|| copies.next().map(|(index, own)| OpenTree { index, left: own.weight }));
             let Some(own) = next else { return pairs };
             let count = left.min(own.left);
             pairs.push(TreePair { root: tree.root, first, count, sums, copies: own.index });

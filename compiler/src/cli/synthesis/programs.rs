@@ -2,7 +2,8 @@
 
 use super::files::PointTexts;
 use compiler::driver::{
-    ScheduledFailure, write_packed_allreduce, write_packed_program, write_scheduled_packets, write_scheduled_program,
+    ScheduledFailure, write_packed_allreduce, write_packed_program, write_scheduled_packets,
+    write_scheduled_program,
 };
 use compiler::interrupt::Interrupt;
 use compiler::machine::Machine;

@@ -16,10 +16,8 @@ pub(super) fn are_stars(graph: &Topology, trees: &AllReduceTrees) -> bool {
 
 /// The switch at which all edges of a tree begin or end.
 fn find_center(graph: &Topology, tree: &WeightedTree) -> Option<Vertex> {
-    let mut centers = tree
-        .edges
-        .iter()
-        .map(|edge| if graph.is_rank(edge.from) { edge.to } else { edge.from });
+    let mut centers =
+        tree.edges.iter().map(|edge| if graph.is_rank(edge.from) { edge.to } else { edge.from });
     let first = centers.next().filter(|center| !graph.is_rank(*center))?;
     let reaches_all = tree.edges.len() == graph.count_ranks() as usize;
     (reaches_all && centers.all(|center| center == first)).then_some(first)
@@ -73,7 +71,8 @@ impl Meeting {
         }
         Meeting {
             import: "use std::math::log2_ceil",
-            channels: "let distances = [k in 0..log2_ceil(ranks): 1 << k];
+            channels:
+                "let distances = [k in 0..log2_ceil(ranks): 1 << k];
         channel mem[p in {d in distances, sign in [1, -1]: (rank + sign * d) % ranks}] = memory(p);",
             before: "for d in distances {
                 signal mem[(rank + d) % ranks] relaxed;
