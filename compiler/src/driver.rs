@@ -32,7 +32,8 @@ use crate::resolve::{self, program};
 use crate::source::{FileId, SourceMap};
 pub use analysis::{MeasuredBandwidth, analyze, measure_bandwidth};
 pub use completed::{
-    CompletedProgram, CompletionError, CompletionGoal, UnfinishedProgram, complete_program,
+    CompletedImport, CompletedProgram, CompletionError, CompletionGoal, UnfinishedProgram,
+    complete_program,
 };
 pub use contract::{Known, Shared};
 pub use decompile::{Source, decompile};

@@ -82,6 +82,18 @@ pub struct ProgramHead<'a> {
     pub name: &'a str,
     /// What the file says of the program at its begin, line by line.
     pub header: &'a [String],
+    /// How it says what is moved.
+    pub form: ProgramForm,
+}
+
+/// How a program says what is moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProgramForm {
+    /// As rules for one rank where the schedule has symmetries, and as a table elsewhere.
+    #[default]
+    Shortest,
+    /// As a table of moves or trees.
+    Table,
 }
 
 /// Why a schedule has no program.
@@ -167,7 +179,9 @@ pub fn write_step_program(
     head: &ProgramHead<'_>,
     schedule: &StepSchedule,
 ) -> Result<String, UnwrittenProgram> {
-    if let Some(boxes) = RailBoxes::find(head, schedule) {
+    if head.form == ProgramForm::Shortest
+        && let Some(boxes) = RailBoxes::find(head, schedule)
+    {
         return write_box_program(head, boxes);
     }
     let channels = find_channels(head, schedule)?;
@@ -228,7 +242,7 @@ fn find_channels(
 
 /// The rules of a schedule, if it has some: each unit belongs to a rank, and all ranks do the same.
 fn find_rules(head: &ProgramHead<'_>, schedule: &StepSchedule) -> Option<shifted::StepRules> {
-    if sends_what_it_adds(schedule) {
+    if head.form == ProgramForm::Table || sends_what_it_adds(schedule) {
         return None;
     }
     match head.kind {

@@ -9,7 +9,7 @@ mod point;
 mod programs;
 mod search;
 
-use super::args::Synth;
+use super::args::{Synth, SynthTemplate};
 use super::collective::{AskedCollective, find_collective, report_bound_error};
 use super::machine::find_machine;
 use super::proof::write_proof;
@@ -21,6 +21,7 @@ use super::{Failure, Status, output};
 use answer::SynthesisAnswer;
 use compiler::interrupt::Interrupt;
 use compiler::machine::{Machine, MachineReach};
+use compiler::synthesize::ProgramForm;
 use costs::CostTable;
 use declared::write_declared_texts;
 use files::{PointProgram, PointTexts, is_one_file, refuse_target, write_files};
@@ -163,6 +164,10 @@ impl Question<'_> {
             machine_name: find_machine_name(self.args),
             is_library_machine: names_library_machine(self.args),
             kind: find_kind(self.asked)?,
+            form: match self.args.template {
+                SynthTemplate::Auto => ProgramForm::Shortest,
+                SynthTemplate::Table => ProgramForm::Table,
+            },
         })
     }
 

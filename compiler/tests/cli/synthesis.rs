@@ -167,6 +167,24 @@ fn trees_of_symmetric_machines_are_lanes() {
 }
 
 /// Packets are for one or two steps over memory, and only where there is a folder for several programs.
+/// A table of moves, which is changed by hand more easily than rules.
+#[test]
+fn tables_are_written_where_they_are_wanted() {
+    let folder = empty();
+    for (goal, rule) in [("latency", "ways"), ("bandwidth", "hops")] {
+        for (template, has_rules) in [("auto", true), ("table", false)] {
+            let line = format!(
+                "allgather --topology ring(ranks=6) --goal {goal} --template {template} -o out.ccl"
+            );
+            synthesize(&folder, &line, 0);
+            let text = std::fs::read_to_string(folder.path("out.ccl")).unwrap();
+            assert_eq!(text.contains(&format!("let {rule} = ")), has_rules, "{text}");
+            ends(folder.cclc("check out.ccl --deny warnings"), 0);
+            ends(folder.cclc("run out.ccl --schedules 2"), 0);
+        }
+    }
+}
+
 #[test]
 fn short_messages_have_packets() {
     let folder = empty();

@@ -41,9 +41,9 @@ use super::budget::{FlowMeter, PackLimit, PackRequest};
 use super::error::TreeError;
 use super::{TreeDirection, WeightedTree};
 use crate::automorphism::find_symmetry;
-use crate::bound::allreduce::AllReduceBound;
+use crate::bound::allreduce::{AllReduceBound, bound_allreduce_under};
 use crate::bound::steps::bound_steps;
-use crate::bound::{BoundError, Completeness};
+use crate::bound::{BoundError, Completeness, ProgramBudget, ProgramLimits};
 use crate::collective::CollectiveKind;
 use crate::graph::{SwitchAbilities, Topology};
 use crate::rational::{ArithmeticError, Rational};
@@ -157,6 +157,33 @@ impl AllReduceTrees {
         };
         let depths = trees.iter().map(|tree| measure_depth(topology, &tree.edges, direction));
         depths.max().unwrap_or(0)
+    }
+}
+
+/// Trees for an AllReduce, as fast as its bound if such are found; composed ones where the machine is too large for the
+/// bound.
+///
+/// # Errors
+/// Outside, what keeps the bound from being found: there is no AllReduce on the machine, or a number overflows. Inside, that
+/// no trees were found.
+pub fn find_allreduce_trees(
+    topology: &Topology,
+    request: PackRequest<'_>,
+) -> Result<Result<AllReducePacking, TreeError>, BoundError> {
+    let budget = ProgramBudget::default();
+    let limits = ProgramLimits { budget: &budget, observer: request.observer };
+    match bound_allreduce_under(topology, &find_symmetry(topology), limits) {
+        Ok(bound) => Ok(pack_allreduce_trees(topology, &bound, request)),
+        Err(BoundError::TooLarge) => {
+            Ok(compose_allreduce_trees(topology, request).map(|trees| AllReducePacking {
+                bound: trees.rho,
+                trees,
+                method: AllReduceMethod::Composed,
+                end: PackingEnd::TooLarge,
+                flow_tests: 0,
+            }))
+        }
+        Err(error) => Err(error),
     }
 }
 

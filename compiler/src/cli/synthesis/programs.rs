@@ -8,7 +8,7 @@ use compiler::driver::{
 use compiler::interrupt::Interrupt;
 use compiler::machine::Machine;
 use compiler::synthesize::{
-    ProgramHead, name_packet_program, name_step_program, name_tree_program,
+    ProgramForm, ProgramHead, name_packet_program, name_step_program, name_tree_program,
 };
 use std::sync::Arc;
 use synth::collective::CollectiveKind;
@@ -28,6 +28,7 @@ pub(super) struct ProgramWriter<'a> {
     /// Whether the library has the machine.
     pub(super) is_library_machine: bool,
     pub(super) kind: CollectiveKind,
+    pub(super) form: ProgramForm,
 }
 
 /// A program.
@@ -153,6 +154,7 @@ impl ProgramWriter<'_> {
             chunks,
             name,
             header,
+            form: self.form,
         }
     }
 }

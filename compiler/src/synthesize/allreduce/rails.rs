@@ -3,7 +3,8 @@
 
 use crate::synthesize::channels::Channels;
 use crate::synthesize::{
-    MAX_BLOCK_CHANNELS, ProgramHead, ProgramNodes, WINDOW, write_head, write_requirements,
+    MAX_BLOCK_CHANNELS, ProgramForm, ProgramHead, ProgramNodes, WINDOW, write_head,
+    write_requirements,
 };
 use std::fmt::{self, Write as _};
 use synth::graph::Vertex;
@@ -32,7 +33,8 @@ impl ReducedRails {
                 && trees.iter().all(|tree| crosses_rails(tree, direction, nodes))
         };
         let has_room = nodes.nodes.max(ranks_per_node) as usize <= MAX_BLOCK_CHANNELS;
-        (has_nodes
+        (head.form == ProgramForm::Shortest
+            && has_nodes
             && has_room
             && has_form(&trees.sums, TreeDirection::ToRoot)
             && has_form(&trees.copies, TreeDirection::FromRoot))
