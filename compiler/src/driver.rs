@@ -32,7 +32,8 @@ use crate::resolve::{self, program};
 use crate::source::{FileId, SourceMap};
 pub use analysis::{MeasuredBandwidth, analyze, measure_bandwidth};
 pub use completed::{
-    CompletedProgram, CompletionError, CompletionGoal, UnfinishedProgram, complete_program,
+    CompletedImport, CompletedProgram, CompletionError, CompletionGoal, UnfinishedProgram,
+    complete_program,
 };
 pub use contract::{Known, Shared};
 pub use decompile::{Source, decompile};
@@ -41,8 +42,8 @@ pub(crate) use early::first_codes;
 pub use early::{Early, early};
 pub use goal::Goal;
 pub use scheduled::{
-    ScheduledFailure, write_packed_program, write_scheduled_declared, write_scheduled_packets,
-    write_scheduled_program,
+    ScheduledFailure, write_packed_allreduce, write_packed_program, write_scheduled_declared,
+    write_scheduled_packets, write_scheduled_program,
 };
 use std::borrow::Cow;
 use std::io;

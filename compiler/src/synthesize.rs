@@ -3,6 +3,7 @@
 //! In: a machine, a collective, and a schedule for it (`synth::schedule`). Out: a `.ccl` file that is formatted. Nothing
 //! here is taken on trust: whoever writes the file compiles and checks the text first.
 //!
+//! - `allreduce` writes trees of an AllReduce, for long messages.
 //! - `boxes` writes AllToAlls on boxes with rails, as formulas.
 //! - `channels` says which channels the schedule needs: memory, ports, or both.
 //! - `declared` writes programs of collectives that a file declares, whose values may be anywhere.
@@ -16,6 +17,7 @@
 //! - `routed` writes those in which each piece goes from an input to an output, through scratch memory on its way:
 //!   AllToAll, Scatter and Gather.
 
+mod allreduce;
 mod boxes;
 mod channels;
 mod declared;
@@ -32,6 +34,7 @@ mod trees;
 
 use crate::machine::Machine;
 use crate::syntax;
+pub use allreduce::write_allreduce_tree_program;
 pub use boxes::{RailBoxes, write_box_program};
 pub use declared::{
     CommonSums, DeclaredHead, PieceDivision, divide_pieces, write_declared_program,
@@ -73,12 +76,24 @@ pub struct ProgramHead<'a> {
     pub is_library_machine: bool,
     /// The collective.
     pub kind: CollectiveKind,
-    /// Into how many pieces each chunk is divided.
+    /// Into how many pieces each chunk is divided; the whole buffer, for trees of an AllReduce.
     pub chunks: u64,
     /// The name of the program.
     pub name: &'a str,
     /// What the file says of the program at its begin, line by line.
     pub header: &'a [String],
+    /// How it says what is moved.
+    pub form: ProgramForm,
+}
+
+/// How a program says what is moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProgramForm {
+    /// As rules for one rank where the schedule has symmetries, and as a table elsewhere.
+    #[default]
+    Shortest,
+    /// As a table of moves or trees.
+    Table,
 }
 
 /// Why a schedule has no program.
@@ -110,6 +125,8 @@ pub enum UnwrittenProgram {
         /// Where it would end.
         to: u32,
     },
+    /// A switch adds what a rank does not write to all at once.
+    SwitchSums,
     /// The values of a declared collective are not those of the schedule, cut into pieces.
     UnfitPieces,
     /// The text does not parse, which is a bug.
@@ -139,6 +156,10 @@ impl fmt::Display for UnwrittenProgram {
                 f,
                 "nothing leads back from rank {from} to rank {to}, which sends to it: a program needs a way for signals"
             ),
+            UnwrittenProgram::SwitchSums => write!(
+                f,
+                "a switch adds or copies for a part of the ranks, and MSCCL++'s executor knows no such operation: it writes what a switch adds to all ranks at once"
+            ),
             UnwrittenProgram::UnfitPieces => write!(
                 f,
                 "its chunks cannot be cut into the pieces of the schedule: the collective needs a parameter `chunks` that multiplies its chunks"
@@ -158,7 +179,9 @@ pub fn write_step_program(
     head: &ProgramHead<'_>,
     schedule: &StepSchedule,
 ) -> Result<String, UnwrittenProgram> {
-    if let Some(boxes) = RailBoxes::find(head, schedule) {
+    if head.form == ProgramForm::Shortest
+        && let Some(boxes) = RailBoxes::find(head, schedule)
+    {
         return write_box_program(head, boxes);
     }
     let channels = find_channels(head, schedule)?;
@@ -219,7 +242,7 @@ fn find_channels(
 
 /// The rules of a schedule, if it has some: each unit belongs to a rank, and all ranks do the same.
 fn find_rules(head: &ProgramHead<'_>, schedule: &StepSchedule) -> Option<shifted::StepRules> {
-    if sends_what_it_adds(schedule) {
+    if head.form == ProgramForm::Table || sends_what_it_adds(schedule) {
         return None;
     }
     match head.kind {
@@ -286,9 +309,22 @@ fn write_opening(
     nodes: Option<ProgramNodes>,
     text: &mut String,
 ) -> fmt::Result {
+    write_requirements(head, nodes, text)?;
+    write!(text, "collective {}(ranks, chunks = {}", library_name(head.kind), head.chunks)?;
+    if let Some(root) = head.kind.root() {
+        write!(text, ", root = {root}")?;
+    }
+    writeln!(text, "{});", if in_place { ", in_place = true" } else { "" })
+}
+
+/// The first items of the program, up to its topology.
+fn write_requirements(
+    head: &ProgramHead<'_>,
+    nodes: Option<ProgramNodes>,
+    text: &mut String,
+) -> fmt::Result {
     let ProgramHead { machine, name, .. } = head;
     let ranks = machine.graph.count_ranks();
-    let chunks = head.chunks;
     if let Some(ProgramNodes { nodes, ranks_per_node: size }) = nodes {
         writeln!(
             text,
@@ -302,11 +338,7 @@ fn write_opening(
     if head.is_library_machine {
         writeln!(text, "topology {};", machine.name)?;
     }
-    write!(text, "collective {}(ranks, chunks = {chunks}", library_name(head.kind))?;
-    if let Some(root) = head.kind.root() {
-        write!(text, ", root = {root}")?;
-    }
-    writeln!(text, "{});", if in_place { ", in_place = true" } else { "" })
+    Ok(())
 }
 
 /// What the library calls a collective.

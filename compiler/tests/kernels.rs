@@ -3,7 +3,7 @@
 //!
 //! `kernels/check.cpp` describes a run. Correct programs must give the right results without a sanitizer's report. For
 //! every program with a mistake, `cclc` must refuse it, and a run of its kernels, built without the proof, must show
-//! the mistake. Needs g++; without it these tests fail.
+//! the mistake. Needs g++; without it these tests fail. `--include-ignored` runs the smaller ones of similar kernels, too.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot write its files fails")]
 
@@ -20,6 +20,7 @@ use build::{Run, Sanitizer, Subject};
 use compiler::driver::Proof;
 use files::{ccl_files, manifest, stem};
 use libtest_mimic::{Arguments, Failed, Trial};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -193,7 +194,21 @@ fn main() {
     for mutant in mutants::MUTANTS {
         trials.push(Trial::test(format!("mutants/{}", mutant.name), || wrong(mutant)));
     }
-    libtest_mimic::run(&arguments, trials).exit();
+    libtest_mimic::run(&arguments, leave_out_smaller(trials)).exit();
+}
+
+/// Leaves those on two ranks out that also run on four, as compilers take a second or more for each of them:
+/// `cargo test --test kernels -- --include-ignored` runs them, too.
+fn leave_out_smaller(trials: Vec<Trial>) -> Vec<Trial> {
+    let names: BTreeSet<String> = trials.iter().map(|trial| trial.name().to_owned()).collect();
+    let is_left_out = |trial: &Trial| {
+        let stem = trial.name().strip_suffix("/2");
+        stem.is_some_and(|stem| names.contains(&format!("{stem}/4")))
+    };
+    let mark = |trial: Trial| {
+        if is_left_out(&trial) { trial.with_ignored_flag(true) } else { trial }
+    };
+    trials.into_iter().map(mark).collect()
 }
 
 /// Programs with packets that are launched across the restart of launch numbers, and their numbers of ranks: from peer to

@@ -336,6 +336,36 @@ fn an_unfinished_program_is_completed() {
     }
 }
 
+/// Programs that import more than their collective and their machine, and those with tables.
+#[test]
+fn completed_programs_import_what_they_use() {
+    let named = "use std::collectives::{allreduce, reducescatter};\nuse std::topologies::{dgx1, dgx_h100};\n";
+    let whole = &format!("{named}use std::patterns::{{handshake, meet}};\n");
+    let rows = [
+        (named, "allreduce(ranks)", "dgx1", 8),
+        (named, "allreduce(ranks)", "dgx_h100(boxes = 1)", 8),
+        (named, "reducescatter(ranks)", "dgx_h100(boxes = 2)", 16),
+        (whole, "allreduce(ranks)", "dgx_h100(boxes = 1)", 8),
+    ];
+    for (imports, collective, machine, ranks) in rows {
+        let text = format!(
+            "{imports}\nprogram mine(ranks: int = {ranks}, ranks_per_node: int = 8) {{\n    topology {machine};\n    collective {collective};\n}}\n"
+        );
+        let mut opened = Opened::with(&text, applying_edits());
+        let params = json!({"command": "ccl-lsp.synthesize", "arguments": [URI, "mine", "trees"]});
+        let id = opened.client.ask("workspace/executeCommand", params);
+        let asked = opened.client.wait(|message| message["method"] == "workspace/applyEdit");
+        let made = opened.made(&asked["params"]);
+        opened
+            .client
+            .send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"applied": true}}));
+        assert!(opened.client.response(id)["result"]["message"].is_string());
+        let completed = Opened::new(&made);
+        let found: Vec<String> = completed.codes().iter().map(|code| (*code).to_owned()).collect();
+        assert!(!found.iter().any(|code| code.starts_with('E')), "{found:?}: {made}");
+    }
+}
+
 #[test]
 fn what_is_no_unfinished_program_is_not_completed() {
     // A client that applies no edits is offered nothing.

@@ -42,7 +42,7 @@ mod translation;
 
 pub use allreduce::{
     AllReduceFlaw, AllReduceMethod, AllReducePacking, AllReduceTrees, HalfTree, PackingEnd,
-    check_allreduce_trees, compose_allreduce_trees, pack_allreduce_trees,
+    check_allreduce_trees, compose_allreduce_trees, find_allreduce_trees, pack_allreduce_trees,
     pack_allreduce_with_count,
 };
 pub use budget::{PackBudget, PackLimit, PackRequest};

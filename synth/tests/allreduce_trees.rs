@@ -136,11 +136,12 @@ fn machines_have_trees_that_reach_their_bounds() {
 
 #[test]
 fn numbers_of_pieces_are_small() {
-    // A cut between boxes carries one piece on each of eight cards.
+    // A cut between boxes carries one piece on each of eight cards, and a switch that copies and adds serves all ranks
+    // equally.
     let counts = [
         (build_line(7).unwrap(), 1),
         (build_star(8).unwrap(), 1),
-        (build_hub(8, ABLE).unwrap(), 1),
+        (build_hub(8, ABLE).unwrap(), 8),
         (able_boxes(2, 9, 1), 8),
         (able_boxes(4, 9, 1), 8),
     ];
@@ -176,6 +177,18 @@ fn a_missing_link_does_not_cost_both_ways() {
     let packing = pack(&build_broken_torus());
     assert_eq!(packing.trees.rho.to_string(), "63/127");
     assert_eq!(packing.method, AllReduceMethod::Direct);
+}
+
+/// One root would be as fast, and have all the work.
+#[test]
+fn all_ranks_of_a_switch_are_roots() {
+    let topology = build_hub(5, ABLE).unwrap();
+    let AllReduceTrees { sums, copies, .. } = pack(&topology).trees;
+    for half in [sums, copies] {
+        let roots: Vec<Vertex> = half.iter().map(|tree| tree.root).collect();
+        assert_eq!(roots, topology.ranks().collect::<Vec<Vertex>>());
+        assert!(half.iter().all(|tree| tree.weight == 1 && tree.edges.len() == 5));
+    }
 }
 
 #[test]

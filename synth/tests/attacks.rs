@@ -215,11 +215,11 @@ fn correct_values(mut lines: Vec<String>) -> Option<String> {
 
 #[test]
 fn what_is_accepted_holds() {
-    let mut random = fastrand::Rng::with_seed(71);
+    let mut random = fastrand::Rng::with_seed(72);
     let mut optima: BTreeMap<String, Option<Rational>> = BTreeMap::new();
     let mut accepted: BTreeMap<String, u32> = BTreeMap::new();
     let nearly = Rational::new(1_000_001, 1_000_000).unwrap();
-    for _ in 0..250 {
+    for _ in 0..300 {
         let topology = draw_topology(&mut random);
         let ranks = topology.count_ranks();
         let collective = draw_collective(&mut random, ranks);

@@ -108,6 +108,69 @@ fn known_collectives_have_their_bounds() {
     assert!(compared > 20, "{compared}");
 }
 
+/// With one origin or one receiver, it is no matter where the root is: at that rank it costs nothing. The time is then that
+/// of the least maximum flow, on machines on which not every rank can be a root, too.
+#[test]
+fn one_root_is_enough_for_one_origin_or_receiver() {
+    let mut random = fastrand::Rng::with_seed(48);
+    let mut compared = 0;
+    for _ in 0..150 {
+        let topology = draw_topology(&mut random);
+        let ranks = topology.count_ranks();
+        let root = Vertex(random.u32(0..ranks));
+        for (kind, exact) in [
+            (CollectiveKind::Broadcast(root), bound_broadcast(&topology, root)),
+            (CollectiveKind::Reduce(root), bound_reduce(&topology, root)),
+            (CollectiveKind::Scatter(root), bound_scatter(&topology, root)),
+            (CollectiveKind::Gather(root), bound_gather(&topology, root)),
+        ] {
+            let Ok(exact) = exact else { continue };
+            let demands = kind.list_demands(ranks);
+            let rooted = bound_rooted_demands(&topology, &demands, &ProgramBudget::default());
+            let rooted = rooted.unwrap();
+            assert_eq!(rooted.completeness, Completeness::Optimal, "{kind} {topology:?}");
+            // Switches that only forward what comes can make copies slower, but nothing faster.
+            assert!(rooted.value >= exact.value, "{kind} {topology:?}");
+            if topology.switches().is_empty() {
+                assert_eq!(rooted.value, exact.value, "{kind} {topology:?}");
+                compared += u32::from(topology.check_reachability().is_err());
+            }
+            let collective = CertifiedCollective::Demands;
+            let certificates = [Certificate::AllReduce { collective, bound: rooted }];
+            check_proof(&write_demands_proof(&topology, Some(&demands), &certificates)).unwrap();
+        }
+    }
+    assert!(compared > 20, "{compared}");
+}
+
+/// Rank 2 only gets something, from rank 0, and so it is no root of the sum that both of the others get. That sum and the
+/// copy share the link from rank 0 to rank 1.
+#[test]
+fn ranks_that_reach_nobody_are_no_roots() {
+    let mut graph = RelativeGraph::new(3);
+    graph.add_link(Vertex(0), Vertex(1), 1);
+    graph.add_edge(Vertex(0), Vertex(2), 6);
+    let topology = graph.build().unwrap();
+    for (demands, expected) in [
+        (vec![Demand::sum(all(0..2), all(0..2), 1)], "1"),
+        (vec![Demand::copy(Vertex(0), all(2..3), 1)], "1/6"),
+        (vec![Demand::sum(all(0..2), all(2..3), 1)], "1"),
+        (vec![Demand::copy(Vertex(0), all(1..3), 1), Demand::sum(all(0..2), all(0..2), 1)], "2"),
+    ] {
+        let demands = DemandList::new(demands).unwrap();
+        let bound = bound_rooted_demands(&topology, &demands, &ProgramBudget::default()).unwrap();
+        assert_eq!(bound.completeness, Completeness::Optimal, "{demands:?}");
+        assert_eq!(bound.value.to_string(), expected, "{demands:?}");
+    }
+    // One link, in the only direction that is needed.
+    let mut graph = RelativeGraph::new(2);
+    graph.add_edge(Vertex(1), Vertex(0), 6);
+    let demands = CollectiveKind::Reduce(Vertex(0)).list_demands(2);
+    let link = graph.build().unwrap();
+    let bound = bound_rooted_demands(&link, &demands, &ProgramBudget::default()).unwrap();
+    assert_eq!(bound.value.to_string(), "1/6");
+}
+
 fn all(ranks: std::ops::Range<u32>) -> Vec<Vertex> {
     ranks.map(Vertex).collect()
 }

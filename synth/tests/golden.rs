@@ -23,6 +23,7 @@ use synth::families::{
     build_two_cliques,
 };
 use synth::graph::{SwitchAbilities, Topology, Vertex};
+use synth::rational::Rational;
 
 const PLAIN: SwitchAbilities = SwitchAbilities { multicast: false, reduce: false };
 
@@ -102,7 +103,7 @@ fn allgather(topology: &Topology) -> String {
 }
 
 fn fraction(numerator: i128, denominator: i128) -> String {
-    synth::rational::Rational::new(numerator, denominator).unwrap().to_string()
+    Rational::new(numerator, denominator).unwrap().to_string()
 }
 
 fn alltoall(topology: &Topology) -> String {
@@ -169,6 +170,53 @@ fn boxes_are_bound_by_ports_or_by_network_cards() {
             }
         }
     }
+}
+
+/// Two to sixteen boxes of H100 and A100.
+#[test]
+fn boxes_have_the_times_of_the_literature() {
+    for (count, port_rate, expected) in [
+        (1, 9, "7/9"),
+        (2, 9, "3/2"),
+        (3, 9, "23/10"),
+        (4, 9, "31/10"),
+        (5, 9, "4"),
+        (8, 9, "7"),
+        (16, 9, "15"),
+        (2, 12, "15/13"),
+        (4, 12, "3"),
+        (16, 12, "15"),
+    ] {
+        let topology = boxes(count, 8, port_rate, 1);
+        assert_eq!(allgather(&topology), expected, "{count} boxes, {port_rate}");
+        // One GPU gets all others' chunks, or a box the chunks of all other boxes.
+        let bound = bound_allgather(&topology).unwrap();
+        let outside = topology.ranks().filter(|rank| !bound.side.contains(rank)).count();
+        let is_one_rank = expected.contains('/');
+        assert_eq!(outside, if is_one_rank { 1 } else { 8 }, "{count} boxes, {port_rate}");
+    }
+}
+
+/// What a rank gets comes over its own links: n - 1 chunks. Only smaller cuts, where machines have some, take longer.
+#[test]
+fn no_machine_is_faster_than_the_links_of_a_rank() {
+    const CUT_ELSEWHERE: [&str; 2] = ["mi250", "two cliques"];
+    for Row { name, topology, .. } in rows() {
+        let ranks = i128::from(topology.count_ranks());
+        let times = topology.ranks().map(|rank| {
+            let entering = topology.edges().iter().filter(|edge| edge.to == rank);
+            let rate = entering.map(|edge| edge.rate.amount.numerator()).sum();
+            Rational::new(ranks - 1, rate).unwrap()
+        });
+        let slowest = times.max().unwrap();
+        let bound = bound_allgather(&topology).unwrap().value;
+        assert!(bound >= slowest, "{name}");
+        assert_eq!(bound > slowest, CUT_ELSEWHERE.contains(&name), "{name}");
+    }
+    let cut = |topology: Topology| bound_allgather(&topology).unwrap().side.len();
+    // Of 14 dies six lanes lead to the others, and of a clique one link.
+    assert_eq!(cut(build_mi250(1, 1, 1).unwrap()), 14);
+    assert_eq!(cut(build_two_cliques(4, 4).unwrap()), 4);
 }
 
 #[test]
@@ -278,6 +326,7 @@ fn tree_rows() -> Vec<TreeRow> {
         row("h100 x16, rails, slow port", build_slow_port(16, 8), "127/7", 7),
         row("h100 x64", boxes(64, 8, 9, 1), "63", 1),
         row("h100 x128", boxes(128, 8, 9, 1), "127", 1),
+        row("h100 x512", boxes(512, 8, 9, 1), "511", 1),
         row("nvl72", boxes(1, 72, 18, 1), "71/18", 1),
         row("nvl72 x4", boxes(4, 72, 18, 1), "287/19", 19),
         row("nvl72 x16", boxes(16, 72, 18, 1), "1151/19", 19),

@@ -309,6 +309,14 @@ fn an_allreduce_is_composed_of_its_halves() {
     let times: Vec<String> = found.points.iter().map(|point| point.time.to_string()).collect();
     assert_eq!(times, ["3/8", "1/3", "7/24"]);
     assert!(!found.is_complete);
+    // What another synthesizer looked for without an end. No schedule of any number of steps is faster.
+    let ring = build_ring(5).unwrap();
+    let found =
+        find_frontier(&ring, &CollectiveKind::AllReduce.into(), &FrontierRequest::default());
+    let found = found.unwrap();
+    assert_eq!(list_points(&found), [point([4, 4, 1])]);
+    assert_eq!(found.points[0].time, "4/5".parse().unwrap());
+    assert_eq!(found.bounds.bandwidth.value, "4/5".parse().unwrap());
 }
 
 #[test]

@@ -8,7 +8,9 @@ use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use compiler::driver::Goal;
 use compiler::syntax::token;
-pub(crate) use search::{Bound, Relay, SketchArgs, Synth, SynthEngine, SynthGoal, SynthSymmetry};
+pub(crate) use search::{
+    Bound, Relay, SketchArgs, Synth, SynthEngine, SynthGoal, SynthSymmetry, SynthTemplate,
+};
 use std::path::PathBuf;
 use std::time::Duration;
 

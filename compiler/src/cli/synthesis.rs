@@ -9,7 +9,7 @@ mod point;
 mod programs;
 mod search;
 
-use super::args::Synth;
+use super::args::{Synth, SynthTemplate};
 use super::collective::{AskedCollective, find_collective, report_bound_error};
 use super::machine::find_machine;
 use super::proof::write_proof;
@@ -21,13 +21,14 @@ use super::{Failure, Status, output};
 use answer::SynthesisAnswer;
 use compiler::interrupt::Interrupt;
 use compiler::machine::{Machine, MachineReach};
+use compiler::synthesize::ProgramForm;
 use costs::CostTable;
 use declared::write_declared_texts;
 use files::{PointProgram, PointTexts, is_one_file, refuse_target, write_files};
 use goal::SizeGoal;
 pub(crate) use goal::parse_number;
 use programs::ProgramWriter;
-use search::Synthesis;
+use search::{PackedTrees, Synthesis};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use synth::bound::BoundError;
@@ -163,6 +164,10 @@ impl Question<'_> {
             machine_name: find_machine_name(self.args),
             is_library_machine: names_library_machine(self.args),
             kind: find_kind(self.asked)?,
+            form: match self.args.template {
+                SynthTemplate::Auto => ProgramForm::Shortest,
+                SynthTemplate::Table => ProgramForm::Table,
+            },
         })
     }
 
@@ -179,6 +184,18 @@ impl Question<'_> {
             (None, Some(declared)) => write_declared_texts(self, declared, point, units, interrupt),
             (None, None) => PointTexts::new(Err(UNKNOWN_FORM.to_owned())),
         }
+    }
+
+    /// Writes the program of trees.
+    fn write_packed(&self, packed: PackedTrees<'_>, interrupt: &Interrupt) -> PointTexts {
+        let Some(writer) = self.begin_writer() else {
+            return PointTexts::new(Err(UNKNOWN_FORM.to_owned()));
+        };
+        let written = match packed {
+            PackedTrees::OneWay(trees) => writer.write_trees(trees, interrupt),
+            PackedTrees::BothWays(packing) => writer.write_allreduce(packing, interrupt),
+        };
+        PointTexts::new(written.map_err(|why| why.to_string()))
     }
 
     /// The folder of the programs.
@@ -208,8 +225,8 @@ impl Question<'_> {
         reporter: &Reporter,
     ) -> Result<Vec<Option<PointProgram>>, Failure> {
         let points = found.frontier.as_ref().map_or(&[][..], |frontier| &frontier.points);
-        let trees = found.find_trees();
-        let count = points.len() + usize::from(trees.is_some());
+        let packed = found.find_packed();
+        let count = points.len() + usize::from(packed.is_some());
         let Some(output) = self.find_output() else {
             return Ok(std::iter::repeat_with(|| None).take(count).collect());
         };
@@ -217,23 +234,21 @@ impl Question<'_> {
         let interrupt =
             if found.stop.is_some() { Interrupt::default() } else { reporter.interrupt.clone() };
         let wants_packets = !is_one_file(output);
+        let is_wanted =
+            |index| found.costs.as_ref().is_none_or(|costs: &CostTable| costs.has_best(index));
         let mut results: Vec<Option<PointTexts>> = Vec::new();
-        for index in 0..count {
-            let is_wanted = found.costs.as_ref().is_none_or(|costs| costs.has_best(index));
-            let write = || match (points.get(index), &found.frontier, trees) {
-                (Some(point), Some(frontier), _) => {
+        if let Some(frontier) = &found.frontier {
+            for (index, point) in points.iter().enumerate() {
+                let write = || {
                     let units = frontier.find_units(point);
                     self.write_point(point, units, wants_packets, &interrupt)
-                }
-                (_, _, Some(trees)) => match self.begin_writer() {
-                    Some(writer) => PointTexts::new(
-                        writer.write_trees(trees, &interrupt).map_err(|why| why.to_string()),
-                    ),
-                    None => PointTexts::new(Err(UNKNOWN_FORM.to_owned())),
-                },
-                (_, _, None) => PointTexts::new(Err(UNKNOWN_FORM.to_owned())),
-            };
-            results.push(is_wanted.then(write));
+                };
+                results.push(is_wanted(index).then(write));
+            }
+        }
+        if let Some(packed) = packed {
+            let write = || self.write_packed(packed, &interrupt);
+            results.push(is_wanted(points.len()).then(write));
         }
         write_files(output, results, reporter)
     }

@@ -3,21 +3,23 @@
 //! In: the elaborated program, and what the text says of its machine. Out: the text of a program with the same name, and that
 //! of the declarations that it uses. It has gone through the checks, as for `cclc synth`.
 
-use super::{write_packed_program, write_scheduled_program};
+use super::{write_packed_allreduce, write_packed_program, write_scheduled_program};
 use crate::demand::{collect_demands, find_known_collective};
 use crate::interrupt::Interrupt;
 use crate::ir::{Program, Rank};
 use crate::machine::Machine;
 use crate::source::SourceMap;
 use crate::syntax::{self, ast};
-use crate::synthesize::ProgramHead;
+use crate::synthesize::{ProgramForm, ProgramHead};
 use std::fmt;
 use synth::collective::{Collective, CollectiveKind};
 use synth::frontier::{FrontierGoal, FrontierPoint, FrontierRequest, PointStatus, find_frontier};
 use synth::graph::Vertex;
 use synth::observer::SearchObserver;
 use synth::rational::Rational;
-use synth::trees::{PackRequest, has_trees, pack_collective_trees};
+use synth::trees::{
+    PackRequest, PackingEnd, find_allreduce_trees, has_trees, pack_collective_trees,
+};
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +43,20 @@ pub struct UnfinishedProgram<'a> {
     pub machine: &'a str,
 }
 
+/// A `use` of a program that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompletedImport {
+    /// What it imports.
+    pub names: Vec<String>,
+    /// The line, without its end.
+    pub line: String,
+}
+
 /// A program that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompletedProgram {
+    /// What it imports beside its collective and its machine.
+    pub imports: Vec<CompletedImport>,
     /// The declarations that it uses, formatted, with an empty line behind each.
     pub declarations: String,
     /// What these declare.
@@ -101,10 +114,25 @@ pub fn complete_program(
         chunks,
         name,
         header: &[],
+        form: ProgramForm::Shortest,
     };
     let observer = InterruptObserver(interrupt);
     let stopped = || fail("the time was up before anything was found");
     let frontier_goal = match goal {
+        CompletionGoal::LongMessages if kind == CollectiveKind::AllReduce => {
+            let request = PackRequest { observer: &observer, ..PackRequest::default() };
+            let packing = find_allreduce_trees(&machine.graph, request).map_err(fail)?;
+            let packing = packing.map_err(fail)?;
+            let head = begin(packing.trees.k);
+            let text = write_packed_allreduce(&head, &packing.trees, machine, interrupt);
+            let summary = match packing.end {
+                PackingEnd::BoundReached => "no schedule is faster as messages become long",
+                PackingEnd::AboveBound | PackingEnd::OutOfBudget | PackingEnd::TooLarge => {
+                    "a faster one may exist for long messages"
+                }
+            };
+            return split_text(&text.map_err(fail)?, unfinished.machine, summary.to_owned());
+        }
         CompletionGoal::LongMessages => {
             if !has_trees(kind) {
                 return Err(fail(format!("`{}` has no trees for long messages", kind.name())));
@@ -172,6 +200,7 @@ fn split_text(
     let mut sources = SourceMap::default();
     let file = sources.add("<found>", text);
     let (parsed, _) = syntax::parse(file, text);
+    let mut imports = Vec::new();
     let mut names = Vec::new();
     let mut first = None;
     let mut program = None;
@@ -179,6 +208,18 @@ fn split_text(
         let start = item.docs.first().map_or(item.span.start, |doc| doc.span.start) as usize;
         if let ast::ItemKind::Program(_) = &item.kind {
             program = Some(item.span);
+            continue;
+        }
+        if let ast::ItemKind::Use(import) = &item.kind {
+            let is_known =
+                |name: &ast::Name| name.text == "collectives" || name.text == "topologies";
+            if !import.path.iter().any(is_known) {
+                let line = text.get(item.span.start as usize..item.span.end as usize);
+                imports.push(CompletedImport {
+                    names: import.names.iter().map(|name| name.known_as().text.clone()).collect(),
+                    line: line.ok_or_else(malformed)?.to_owned(),
+                });
+            }
             continue;
         }
         let Some(name) = item.kind.declared_name() else { continue };
@@ -192,6 +233,7 @@ fn split_text(
     let place = body.find("\n    collective ").ok_or_else(malformed)?;
     let (before, after) = body.split_at(place);
     Ok(CompletedProgram {
+        imports,
         declarations: text.get(first..start).ok_or_else(malformed)?.to_owned(),
         names,
         program: format!("{before}\n    {machine}{after}"),

@@ -5,21 +5,22 @@ use super::{Proof, Read, Target, limits, load, lower};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::elaborate::Settings;
 use crate::interrupt::Interrupt;
-use crate::ir::{Program, Where};
+use crate::ir::memory::ranks_of;
+use crate::ir::{Program, RankId, Where};
 use crate::machine::{EdgeEnds, Machine};
 use crate::resolve::program::ProgramId;
 use crate::source::SourceMap;
 use crate::synthesize::{
-    DeclaredHead, ProgramHead, UnwrittenProgram, write_declared_program, write_packet_program,
-    write_step_program, write_tree_program,
+    DeclaredHead, ProgramHead, UnwrittenProgram, write_allreduce_tree_program,
+    write_declared_program, write_packet_program, write_step_program, write_tree_program,
 };
 use crate::table::Id;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use synth::graph::Vertex;
+use synth::graph::{Topology, Vertex};
 use synth::schedule::{StepSchedule, Unit};
-use synth::trees::TreeSet;
+use synth::trees::{AllReduceTrees, TreeSet, WeightedTree};
 
 /// What `cclc check` assumes if nothing else is asked for: an H100.
 const TARGET: Target = Target { sms: 132, worst: Severity::Error };
@@ -151,6 +152,39 @@ pub fn write_packed_program(
     check_text(text, &traffic, machine, interrupt)
 }
 
+/// The same for trees of an AllReduce.
+///
+/// # Errors
+/// [`ScheduledFailure`].
+pub fn write_packed_allreduce(
+    head: &ProgramHead<'_>,
+    trees: &AllReduceTrees,
+    machine: &Arc<Machine>,
+    interrupt: &Interrupt,
+) -> Result<String, ScheduledFailure> {
+    let text = write_allreduce_tree_program(head, trees).map_err(ScheduledFailure::Unwritten)?;
+    let mut traffic = RankTraffic::new();
+    for tree in trees.sums.iter().chain(&trees.copies) {
+        count_tree(&head.machine.graph, tree, &mut traffic);
+    }
+    check_text(text, &traffic, machine, interrupt)
+}
+
+/// Adds what a tree moves between ranks. What a switch adds or copies goes from each rank before it to each one after it.
+fn count_tree(graph: &Topology, tree: &WeightedTree, traffic: &mut RankTraffic) {
+    for edge in tree.edges.iter().filter(|edge| graph.is_rank(edge.from)) {
+        let mut count = |to: Vertex| {
+            *traffic.entry(EdgeEnds { from: edge.from, to }).or_default() += tree.weight;
+        };
+        if graph.is_rank(edge.to) {
+            count(edge.to);
+        } else {
+            let onward = tree.edges.iter().filter(|next| next.from == edge.to);
+            onward.for_each(|next| count(next.to));
+        }
+    }
+}
+
 /// How many pieces go from a rank to another one.
 type RankTraffic = BTreeMap<EdgeEnds, u64>;
 
@@ -204,14 +238,14 @@ fn compare_traffic(program: &Program, scheduled: &RankTraffic) -> Result<(), Sch
         let here = Vertex(id.0);
         for transfer in rank.all_ops().filter_map(|op| op.transfer()) {
             for operand in &transfer.sources {
-                if let Where::Remote(peer) = operand.place {
-                    let ends = EdgeEnds { from: Vertex(peer.0), to: here };
+                for from in list_others(program, id, operand.place) {
+                    let ends = EdgeEnds { from, to: here };
                     *moved.entry(ends).or_default() += u64::from(operand.size);
                 }
             }
             for operand in &transfer.destinations {
-                if let Where::Remote(peer) = operand.place {
-                    let ends = EdgeEnds { from: here, to: Vertex(peer.0) };
+                for to in list_others(program, id, operand.place) {
+                    let ends = EdgeEnds { from: here, to };
                     *moved.entry(ends).or_default() += u64::from(operand.size);
                 }
             }
@@ -226,4 +260,14 @@ fn compare_traffic(program: &Program, scheduled: &RankTraffic) -> Result<(), Sch
         }
     }
     Ok(())
+}
+
+/// The other ranks in whose memory an operand of rank `here` lies.
+fn list_others(
+    program: &Program,
+    here: RankId,
+    place: Where,
+) -> impl Iterator<Item = Vertex> + use<'_> {
+    let ranks = ranks_of(&program.ranks, here, place);
+    ranks.filter(move |rank| *rank != here).map(|rank| Vertex(rank.0))
 }

@@ -8,8 +8,8 @@ use super::lanes::LaneWriter;
 use super::levels::find_levels;
 use super::shifted::find_tree_rules;
 use super::{
-    MAX_BLOCKS, ProgramHead, UnwrittenProgram, WINDOW, format_program, write_declarations,
-    write_head,
+    MAX_BLOCKS, ProgramForm, ProgramHead, UnwrittenProgram, WINDOW, format_program,
+    write_declarations, write_head,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,9 +29,11 @@ pub fn write_tree_program(
     let edges = trees.trees.iter().flat_map(|tree| &tree.edges);
     let ways = edges.map(|edge| UsedWay { from: edge.from, to: edge.to, path: &edge.path });
     let channels = Channels::find(head.machine, head.whole, ways)?;
-    let rules = match trees.roots {
-        TreeRoots::EveryRank => find_tree_rules(head.machine.graph.count_ranks(), trees),
-        TreeRoots::One(_) => None,
+    let rules = match (head.form, trees.roots) {
+        (ProgramForm::Shortest, TreeRoots::EveryRank) => {
+            find_tree_rules(head.machine.graph.count_ranks(), trees)
+        }
+        (ProgramForm::Shortest, TreeRoots::One(_)) | (ProgramForm::Table, _) => None,
     };
     let direction = trees.direction;
     let rules = rules.as_ref();

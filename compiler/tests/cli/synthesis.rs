@@ -167,6 +167,24 @@ fn trees_of_symmetric_machines_are_lanes() {
 }
 
 /// Packets are for one or two steps over memory, and only where there is a folder for several programs.
+/// A table of moves, which is changed by hand more easily than rules.
+#[test]
+fn tables_are_written_where_they_are_wanted() {
+    let folder = empty();
+    for (goal, rule) in [("latency", "ways"), ("bandwidth", "hops")] {
+        for (template, has_rules) in [("auto", true), ("table", false)] {
+            let line = format!(
+                "allgather --topology ring(ranks=6) --goal {goal} --template {template} -o out.ccl"
+            );
+            synthesize(&folder, &line, 0);
+            let text = std::fs::read_to_string(folder.path("out.ccl")).unwrap();
+            assert_eq!(text.contains(&format!("let {rule} = ")), has_rules, "{text}");
+            ends(folder.cclc("check out.ccl --deny warnings"), 0);
+            ends(folder.cclc("run out.ccl --schedules 2"), 0);
+        }
+    }
+}
+
 #[test]
 fn short_messages_have_packets() {
     let folder = empty();
@@ -387,16 +405,37 @@ fn searches_end_in_time() {
     says(&run.stdout, &["ended by `--time-limit`", "rounds/chunk"]);
 }
 
-/// NVSwitches that add up and copy, and a line, whose ends need not be roots.
+/// NVSwitches that add up and copy, a line, whose ends need not be roots, and machines whose ranks all are.
 #[test]
 fn trees_of_an_allreduce_reach_its_bound() {
     let folder = empty();
-    for (machine, rho) in [("dgx_h100(boxes=2)", "1/8"), ("line(ranks=4)", "1"), ("dgx1", "7/24")] {
-        let line = format!("allreduce --topology {machine} --goal bandwidth");
+    let rows = [
+        ("dgx_h100(boxes=1)", "1"),
+        ("nvl72", "1"),
+        ("line(ranks=4)", "1"),
+        ("dgx1", "7/24"),
+        ("dgx_a100(boxes=2)", "15/104"),
+        ("rail_optimized(boxes=2,rails=2)", "1/4"),
+        ("dgx_h100(boxes=16)", "15/64"),
+    ];
+    for (machine, rho) in rows {
+        let line = format!("allreduce --topology {machine} --goal bandwidth -o trees.ccl");
         let found = synthesize(&folder, &line, 0);
         assert_eq!(found["rho"], rho, "{machine}");
         assert_eq!(found["bound"], rho, "{machine}");
+        assert_eq!(found["tree_program"], "trees.ccl", "{machine}: {}", found["tree_failure"]);
+        ends(folder.cclc("fmt --check trees.ccl"), 0);
+        ends(folder.cclc("check trees.ccl --deny warnings"), 0);
+        let ranks = found["sums"].as_array().unwrap().len();
+        if ranks <= 64 {
+            ends(folder.cclc("run trees.ccl --schedules 2"), 0);
+        }
     }
+    // Plans have no operation for sums of a switch that one rank keeps.
+    let line = "allreduce --topology dgx_h100(boxes=2) --goal bandwidth -o none.ccl";
+    let found = synthesize(&folder, line, 3);
+    assert_eq!(found["rho"], "1/8");
+    assert!(found["tree_failure"].as_str().unwrap().contains("a switch adds"), "{found}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use super::SynthesizeCommand;
 use super::source::{LoadedProgram, SourceSnapshot};
 use crate::text::{Encoding, Lines};
-use compiler::driver::{self, CompletedProgram, UnfinishedProgram};
+use compiler::driver::{self, CompletedImport, CompletedProgram, UnfinishedProgram};
 use compiler::elaborate::{self, Settings};
 use compiler::interrupt::Interrupt;
 use compiler::source::{SourceMap, Span};
@@ -45,14 +45,28 @@ pub(super) fn complete_program(
         range: lines.range(span),
         new_text,
     };
-    let edits = vec![
-        edit(place.above..place.above, completed.declarations),
-        edit(place.program.start..place.program.end, completed.program),
-    ];
+    let imports = write_imports(&completed, &place);
+    let mut edits = Vec::new();
+    let mut declarations = completed.declarations;
+    match place.last_use {
+        Some(end) if !imports.is_empty() => edits.push(edit(end..end, format!("\n{imports}"))),
+        None if !imports.is_empty() => declarations = format!("{imports}\n\n{declarations}"),
+        Some(_) | None => {}
+    }
+    edits.push(edit(place.above..place.above, declarations));
+    edits.push(edit(place.program.start..place.program.end, completed.program));
     Ok(CompletionEdit {
         edit: change_file(&command.url, edits),
         message: format!("{}: {}", loaded.name(), completed.summary),
     })
+}
+
+/// The lines that import what the file does not import yet.
+fn write_imports(completed: &CompletedProgram, place: &UnfinishedPlace) -> String {
+    let is_new =
+        |import: &&CompletedImport| import.names.iter().any(|name| !place.imported.contains(name));
+    let lines = completed.imports.iter().filter(is_new).map(|import| import.line.as_str());
+    lines.collect::<Vec<&str>>().join("\n")
 }
 
 fn change_file(url: &Url, edits: Vec<TextEdit>) -> WorkspaceEdit {
@@ -69,6 +83,10 @@ struct UnfinishedPlace {
     machine: Span,
     /// What else the file declares.
     names: Vec<String>,
+    /// What it imports.
+    imported: Vec<String>,
+    /// Where the last import ends.
+    last_use: Option<u32>,
 }
 
 /// The program of this name, which must have a machine and a collective, and no block.
@@ -77,8 +95,14 @@ fn find_unfinished(text: &str, name: &str) -> Result<UnfinishedPlace, String> {
     let file = sources.add("<program>", text);
     let (parsed, _) = syntax::parse(file, text);
     let mut names = Vec::new();
+    let mut imported = Vec::new();
+    let mut last_use = None;
     let mut place = None;
     for item in &parsed.items {
+        if let ast::ItemKind::Use(import) = &item.kind {
+            imported.extend(import.names.iter().map(|name| name.known_as().text.clone()));
+            last_use = Some(item.span.end);
+        }
         let Some(own) = item.kind.declared_name() else { continue };
         if let ast::ItemKind::Program(program) = &item.kind
             && own.text == name
@@ -100,7 +124,7 @@ fn find_unfinished(text: &str, name: &str) -> Result<UnfinishedPlace, String> {
             "`{name}` has more than a collective and a machine, which would be lost"
         ));
     }
-    Ok(UnfinishedPlace { above, program, machine, names })
+    Ok(UnfinishedPlace { above, program, machine, names, imported, last_use })
 }
 
 fn find_machine(program: &ast::Program) -> Option<Span> {
@@ -139,7 +163,8 @@ fn refuse_clashes(
     place: &UnfinishedPlace,
     completed: &CompletedProgram,
 ) -> Result<(), String> {
-    let clash = completed.names.iter().find(|name| place.names.contains(name));
+    let new_names = completed.imports.iter().flat_map(|import| &import.names);
+    let clash = completed.names.iter().chain(new_names).find(|name| place.names.contains(name));
     match clash {
         Some(name) => Err(format!(
             "`{}`: what was found declares `{name}`, and so does the file: move the program into a file of its own",

@@ -22,6 +22,8 @@
 //! sum over e of rate(e) * max(0, a(head) - a(tail) + sum over d of l(d, e), the same of b and m)
 //! ```
 //!
+//! Ranks that some `d` cannot reach, or that cannot reach it, are no roots, and not among the `v`.
+//!
 //! Ranks and edges that a symmetry maps to each other have their variables and rows in common; the prices of a row are
 //! shared by all that it stands for (see `quotient`).
 
@@ -74,6 +76,8 @@ pub struct AllReducePart {
 /// The lengths and potentials of one half of an AllReduce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllReduceHalf {
+    /// The ranks that the half is about: who gets copies, or whose contributions are in the sums.
+    pub ranks: Vec<Vertex>,
     /// For each rank the length of each of the topology's edges; zero for ranks that the half is not about.
     pub lengths: Vec<Vec<u64>>,
     /// The potential of each vertex; zero for ranks, and for switches that can do what this half needs.
@@ -439,7 +443,8 @@ impl RootSearch<'_> {
         // So that they can be divided by the counts.
         let scale = LengthScale::new(self.demands.iter().map(|demand| demand.count));
         let parts = self.demands.iter().enumerate().map(|(index, demand)| {
-            let [copies, sums] = HALVES.map(|half| prices.expand(self.topology, index, half));
+            let [copies, sums] = [(Half::Copies, &demand.receivers), (Half::Sums, &demand.origins)]
+                .map(|(half, ranks)| prices.expand(WantedCuts { demand: index, half, ranks }));
             let mut part = AllReducePart { count: demand.count, copies, sums };
             part.copies.stretch_length(scale);
             part.sums.stretch_length(scale);

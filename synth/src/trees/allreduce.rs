@@ -32,6 +32,7 @@ mod half;
 mod pieces;
 mod program;
 mod reroute;
+mod stars;
 mod steiner;
 
 pub use check::{AllReduceFlaw, HalfTree, check_allreduce_trees};
@@ -40,9 +41,9 @@ use super::budget::{FlowMeter, PackLimit, PackRequest};
 use super::error::TreeError;
 use super::{TreeDirection, WeightedTree};
 use crate::automorphism::find_symmetry;
-use crate::bound::allreduce::AllReduceBound;
+use crate::bound::allreduce::{AllReduceBound, bound_allreduce_under};
 use crate::bound::steps::bound_steps;
-use crate::bound::{BoundError, Completeness};
+use crate::bound::{BoundError, Completeness, ProgramBudget, ProgramLimits};
 use crate::collective::CollectiveKind;
 use crate::graph::{SwitchAbilities, Topology};
 use crate::rational::{ArithmeticError, Rational};
@@ -159,6 +160,33 @@ impl AllReduceTrees {
     }
 }
 
+/// Trees for an AllReduce, as fast as its bound if such are found; composed ones where the machine is too large for the
+/// bound.
+///
+/// # Errors
+/// Outside, what keeps the bound from being found: there is no AllReduce on the machine, or a number overflows. Inside, that
+/// no trees were found.
+pub fn find_allreduce_trees(
+    topology: &Topology,
+    request: PackRequest<'_>,
+) -> Result<Result<AllReducePacking, TreeError>, BoundError> {
+    let budget = ProgramBudget::default();
+    let limits = ProgramLimits { budget: &budget, observer: request.observer };
+    match bound_allreduce_under(topology, &find_symmetry(topology), limits) {
+        Ok(bound) => Ok(pack_allreduce_trees(topology, &bound, request)),
+        Err(BoundError::TooLarge) => {
+            Ok(compose_allreduce_trees(topology, request).map(|trees| AllReducePacking {
+                bound: trees.rho,
+                trees,
+                method: AllReduceMethod::Composed,
+                end: PackingEnd::TooLarge,
+                flow_tests: 0,
+            }))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Trees for an AllReduce, as fast as its bound if such are found. They are composed ones if no faster ones are found,
 /// and wherever these are as fast as the bound, which [`crate::bound::allreduce::bound_allreduce`] gives.
 ///
@@ -194,10 +222,22 @@ pub fn pack_allreduce_trees(
         composed.as_ref().map_or(true, |composed| trees.rho < composed.rho)
     };
     let found = match direct.trees.filter(is_faster) {
-        Some(trees) => FoundTrees { trees, method: AllReduceMethod::Direct, end },
+        Some(trees) => FoundTrees {
+            trees: spread_roots(topology, trees),
+            method: AllReduceMethod::Direct,
+            end,
+        },
         None => FoundTrees { trees: composed?, method: AllReduceMethod::Composed, end },
     };
     finish(topology, bound, found, meter)
+}
+
+/// Trees of stars with all ranks as roots, if these are as fast.
+fn spread_roots(topology: &Topology, trees: AllReduceTrees) -> AllReduceTrees {
+    match stars::spread_stars(topology, &trees) {
+        Some(spread) if check_allreduce_trees(topology, &spread).is_ok() => spread,
+        Some(_) | None => trees,
+    }
 }
 
 /// Trees for an AllReduce of a buffer of `k` equal pieces, in the least time that is found. The packing's bound is one of

@@ -30,7 +30,7 @@ pub fn build_mi300x(boxes: u32) -> Topology {
 }
 
 /// Boxes of NDv2 as TE-CCL models them: the links of a DGX-1 with rates of 50 and 100. What leaves a box comes from GPU
-/// 1, what enters goes to GPU 0, at a rate of 25; through a switch for more than two boxes.
+/// 0, what enters goes to GPU 1, at a rate of 25; through a switch for more than two boxes.
 pub fn build_ndv2(boxes: u32) -> Topology {
     let mut graph = RelativeGraph::new(8 * boxes);
     let network = (boxes > 2).then(|| graph.add_switch(PLAIN));
@@ -45,10 +45,10 @@ pub fn build_ndv2(boxes: u32) -> Topology {
         }
         match network {
             Some(network) => {
-                graph.add_edge(Vertex(first + 1), network, 25);
-                graph.add_edge(network, Vertex(first), 25);
+                graph.add_edge(Vertex(first), network, 25);
+                graph.add_edge(network, Vertex(first + 1), 25);
             }
-            None => graph.add_edge(Vertex(first + 1), Vertex((first + 8) % 16), 25),
+            None => graph.add_edge(Vertex(first), Vertex((first + 8) % 16 + 1), 25),
         }
     }
     graph.build().unwrap()

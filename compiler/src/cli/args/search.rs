@@ -78,6 +78,9 @@ pub(crate) struct Synth {
     /// What becomes of the answer.
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,
+    /// How programs say what is moved
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = SynthTemplate::Auto)]
+    pub(crate) template: SynthTemplate,
     /// Write no programs
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -146,6 +149,15 @@ pub(crate) enum SynthEngine {
     Flows,
     /// Trees for long messages, and no schedules of steps
     Trees,
+}
+
+/// How programs say what is moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SynthTemplate {
+    /// As rules for one rank where the schedule has symmetries, elsewhere as a table
+    Auto,
+    /// As a table of moves or trees, which is easy to change by hand
+    Table,
 }
 
 /// Whether symmetric schedules come first.

@@ -5,7 +5,7 @@ use super::files::PointProgram;
 use super::search::Synthesis;
 use compiler::machine::Machine;
 use compiler::machine::listing::write_rate;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use synth::bound::collective::{Attainment, BoundScope, SweepEnd};
 use synth::collective::{Collective, CollectiveKind};
@@ -89,6 +89,7 @@ impl SynthesisAnswer<'_> {
         }
         if let Some(Ok(packing)) = &self.found.allreduce {
             self.fill_allreduce(packing, text)?;
+            write_program_line(programs.next().and_then(Option::as_ref), text)?;
         }
         if let Some(costs) = &self.found.costs {
             self.fill_costs(costs, text)?;
@@ -183,7 +184,6 @@ impl SynthesisAnswer<'_> {
                             .to_owned(),
                     ),
                 }
-                notes.push("no program is written for trees of an AllReduce".to_owned());
             }
             Some(Err(error)) => notes.push(format!("no trees for long messages: {error}")),
         }
@@ -284,20 +284,15 @@ impl SynthesisAnswer<'_> {
             "notes": self.list_notes(),
         });
         if let (Some(trees), Some(fields)) = (found.find_trees(), object.as_object_mut()) {
-            let program = programs.next().and_then(Option::as_ref);
+            insert_tree_program(programs.next().and_then(Option::as_ref), fields);
             fields.insert("trees".to_owned(), list_trees(trees));
             fields.insert("k".to_owned(), json!(trees.k));
             fields.insert("rho".to_owned(), json!(self.write_rounds(trees.rho)));
             fields.insert("depth".to_owned(), json!(trees.measure_depth()));
-            fields.insert(
-                "tree_program".to_owned(),
-                json!(program.and_then(|own| own.path.as_ref())),
-            );
-            let failure = program.and_then(|own| own.failure.as_ref());
-            fields.insert("tree_failure".to_owned(), json!(failure));
         }
         if let (Some(Ok(packing)), Some(fields)) = (&self.found.allreduce, object.as_object_mut()) {
             let AllReducePacking { trees, bound, .. } = packing;
+            insert_tree_program(programs.next().and_then(Option::as_ref), fields);
             fields.insert("sums".to_owned(), list_weighted_trees(&trees.sums));
             fields.insert("copies".to_owned(), list_weighted_trees(&trees.copies));
             fields.insert("k".to_owned(), json!(trees.k));
@@ -406,6 +401,13 @@ pub(super) fn list_unit_values(units: &[Unit]) -> Value {
         .iter()
         .map(|unit| json!({ "origins": list(&unit.origins), "receivers": list(&unit.receivers) }));
     Value::Array(rows.collect())
+}
+
+fn insert_tree_program(program: Option<&PointProgram>, fields: &mut Map<String, Value>) {
+    let path = program.and_then(|own| own.path.as_ref());
+    fields.insert("tree_program".to_owned(), json!(path));
+    let failure = program.and_then(|own| own.failure.as_ref());
+    fields.insert("tree_failure".to_owned(), json!(failure));
 }
 
 fn list_trees(trees: &TreeSet) -> Value {

@@ -2,17 +2,18 @@
 
 use super::files::PointTexts;
 use compiler::driver::{
-    ScheduledFailure, write_packed_program, write_scheduled_packets, write_scheduled_program,
+    ScheduledFailure, write_packed_allreduce, write_packed_program, write_scheduled_packets,
+    write_scheduled_program,
 };
 use compiler::interrupt::Interrupt;
 use compiler::machine::Machine;
 use compiler::synthesize::{
-    ProgramHead, name_packet_program, name_step_program, name_tree_program,
+    ProgramForm, ProgramHead, name_packet_program, name_step_program, name_tree_program,
 };
 use std::sync::Arc;
 use synth::collective::CollectiveKind;
 use synth::frontier::{FrontierPoint, PointStatus};
-use synth::trees::TreeSet;
+use synth::trees::{AllReducePacking, PackingEnd, TreeDirection, TreeSet};
 
 /// What all programs of a run have in common.
 pub(super) struct ProgramWriter<'a> {
@@ -27,6 +28,7 @@ pub(super) struct ProgramWriter<'a> {
     /// Whether the library has the machine.
     pub(super) is_library_machine: bool,
     pub(super) kind: CollectiveKind,
+    pub(super) form: ProgramForm,
 }
 
 /// A program.
@@ -112,6 +114,37 @@ impl ProgramWriter<'_> {
         Ok(WrittenProgram { name, text })
     }
 
+    /// Writes the program of trees of an AllReduce.
+    pub(super) fn write_allreduce(
+        &self,
+        packing: &AllReducePacking,
+        interrupt: &Interrupt,
+    ) -> Result<WrittenProgram, ScheduledFailure> {
+        let trees = &packing.trees;
+        let name = name_tree_program(self.kind, self.machine_name);
+        let [sums, copies] = [TreeDirection::ToRoot, TreeDirection::FromRoot]
+            .map(|half| count(u64::from(trees.measure_depth(&self.machine.graph, half)), "hop"));
+        let quality = match packing.end {
+            PackingEnd::BoundReached => "No schedule is faster as messages become long.",
+            PackingEnd::AboveBound | PackingEnd::OutOfBudget | PackingEnd::TooLarge => {
+                "A faster one may exist."
+            }
+        };
+        let header = [
+            format!(
+                "`{}` on `{}`, for long messages: {} of the buffer, sums over at most {sums}, copies over at most {copies}.",
+                self.question,
+                self.machine.name,
+                count(trees.k, "piece"),
+            ),
+            String::new(),
+            format!("Written by `cclc synth` {}. {quality}", env!("CARGO_PKG_VERSION")),
+        ];
+        let head = self.begin(&name, &header, trees.k);
+        let text = write_packed_allreduce(&head, trees, self.whole, interrupt)?;
+        Ok(WrittenProgram { name, text })
+    }
+
     fn begin<'p>(&'p self, name: &'p str, header: &'p [String], chunks: u64) -> ProgramHead<'p> {
         ProgramHead {
             machine: self.machine,
@@ -121,6 +154,7 @@ impl ProgramWriter<'_> {
             chunks,
             name,
             header,
+            form: self.form,
         }
     }
 }

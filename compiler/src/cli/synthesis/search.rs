@@ -5,9 +5,6 @@ use super::super::args::{SynthEngine, SynthGoal, SynthSymmetry};
 use super::super::search_watch::SearchStop;
 use super::costs::CostTable;
 use super::{Question, find_kind};
-use synth::automorphism::find_symmetry;
-use synth::bound::allreduce::bound_allreduce_under;
-use synth::bound::{BoundError, ProgramBudget, ProgramLimits};
 use synth::collective::CollectiveKind;
 use synth::frontier::{
     Frontier, FrontierGoal, FrontierRequest, SearchEngine, SymmetryUse, find_frontier,
@@ -16,8 +13,8 @@ use synth::graph::Topology;
 use synth::observer::SearchObserver;
 use synth::steps::{SearchError, SolverBudget};
 use synth::trees::{
-    AllReduceMethod, AllReducePacking, PackRequest, PackingEnd, TreeDirection, TreeError, TreeSet,
-    compose_allreduce_trees, has_trees, pack_allreduce_trees, pack_collective_trees,
+    AllReducePacking, PackRequest, PackingEnd, TreeDirection, TreeError, TreeSet,
+    find_allreduce_trees, has_trees, pack_collective_trees,
 };
 
 /// What was found.
@@ -35,6 +32,15 @@ pub(super) struct Synthesis {
     pub(super) stop: Option<SearchStop>,
     /// What it costs at the sizes that were asked for.
     pub(super) costs: Option<CostTable>,
+}
+
+/// Trees that were found.
+#[derive(Clone, Copy)]
+pub(super) enum PackedTrees<'a> {
+    /// Towards roots, or away from them.
+    OneWay(&'a TreeSet),
+    /// Those of an AllReduce.
+    BothWays(&'a AllReducePacking),
 }
 
 impl Question<'_> {
@@ -65,7 +71,9 @@ impl Question<'_> {
         let kind = find_kind(asked);
         let mut found = Synthesis::default();
         if only_trees && kind == Some(CollectiveKind::AllReduce) {
-            found.take_allreduce(pack_allreduce(topology, observer)?, topology, self.max_hops);
+            let request = PackRequest { observer, ..PackRequest::default() };
+            let packing = find_allreduce_trees(topology, request).map_err(SearchError::Bound)?;
+            found.take_allreduce(packing, topology, self.max_hops);
             return Ok(found);
         }
         if !only_trees || !kind.is_some_and(has_trees) {
@@ -176,31 +184,17 @@ impl Synthesis {
             })
     }
 
-    /// The trees that were found.
+    /// The trees that were found, of any kind.
+    pub(super) fn find_packed(&self) -> Option<PackedTrees<'_>> {
+        match (self.find_trees(), &self.allreduce) {
+            (Some(trees), _) => Some(PackedTrees::OneWay(trees)),
+            (None, Some(Ok(packing))) => Some(PackedTrees::BothWays(packing)),
+            (None, Some(Err(_)) | None) => None,
+        }
+    }
+
+    /// The trees that were found, of a collective that is no AllReduce.
     pub(super) fn find_trees(&self) -> Option<&TreeSet> {
         self.trees.as_ref().and_then(|trees| trees.as_ref().ok())
-    }
-}
-
-/// Trees of an AllReduce: those of its bound, or composed ones where the machine is too large for that.
-fn pack_allreduce(
-    topology: &Topology,
-    observer: &dyn SearchObserver,
-) -> Result<Result<AllReducePacking, TreeError>, SearchError> {
-    let request = PackRequest { observer, ..PackRequest::default() };
-    let budget = ProgramBudget::default();
-    let limits = ProgramLimits { budget: &budget, observer };
-    match bound_allreduce_under(topology, &find_symmetry(topology), limits) {
-        Ok(bound) => Ok(pack_allreduce_trees(topology, &bound, request)),
-        Err(BoundError::TooLarge) => {
-            Ok(compose_allreduce_trees(topology, request).map(|trees| AllReducePacking {
-                bound: trees.rho,
-                trees,
-                method: AllReduceMethod::Composed,
-                end: PackingEnd::TooLarge,
-                flow_tests: 0,
-            }))
-        }
-        Err(error) => Err(SearchError::Bound(error)),
     }
 }

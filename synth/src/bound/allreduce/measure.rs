@@ -2,7 +2,7 @@
 
 use super::super::BoundError;
 use super::super::flows::LengthScale;
-use super::super::paths::{EdgeIndex, EdgeLists};
+use super::super::paths::{EdgeIndex, EdgeLists, UNREACHED};
 use super::{AllReduceBound, AllReduceHalf, AllReducePart};
 use crate::dense::DenseMap;
 use crate::graph::{Topology, Vertex};
@@ -14,18 +14,14 @@ impl AllReduceBound {
     /// it, less than nothing. From the last one's sums is subtracted what they need together, so that each rank has
     /// no more of the copies than of the sums.
     pub(crate) fn list_flows(&self, topology: &Topology) -> Vec<Vec<Vec<i64>>> {
-        let forward = EdgeLists::new(topology);
-        let backward = EdgeLists::new(topology).reverse();
+        let lists = DirectedLists::new(topology);
         let list = |part: &AllReducePart| {
-            let sums = part.sums.measure_potentials(&forward);
-            let copies = part.copies.measure_potentials(&backward);
-            let count_at = |root: usize| -> i64 {
-                sums.iter().chain(&copies).filter_map(|own| own.get(root)).sum()
-            };
-            let needed = (0..topology.ranks().len()).map(count_at).min().unwrap_or(0);
+            let needed = i64::try_from(part.measure_need(topology, &lists)).unwrap_or(i64::MAX);
+            let sums = part.sums.measure_potentials(&lists.forward, needed);
+            let copies = part.copies.measure_potentials(&lists.backward, needed);
             let mut flows =
                 vec![[&part.sums, &part.copies].map(|half| half.potentials.clone()).concat()];
-            flows.extend(sums.iter().zip(&copies).map(|(sums, copies)| {
+            flows.extend(sums.zip(copies).map(|(sums, copies)| {
                 let copies = copies.iter().map(|distance| -distance);
                 sums.iter().copied().chain(copies).collect()
             }));
@@ -37,13 +33,54 @@ impl AllReduceBound {
     }
 }
 
+/// The edges of a topology, as sums go from ranks to roots, and turned round, as copies come from roots.
+struct DirectedLists {
+    forward: EdgeLists,
+    backward: EdgeLists,
+}
+
+impl DirectedLists {
+    fn new(topology: &Topology) -> DirectedLists {
+        let [forward, backward] = [(); 2].map(|()| EdgeLists::new(topology));
+        DirectedLists { forward, backward: backward.reverse() }
+    }
+}
+
+impl AllReducePart {
+    /// What the copies and the sums need at the root that needs least.
+    fn measure_need(&self, topology: &Topology, lists: &DirectedLists) -> i128 {
+        let mut roots: DenseMap<Vertex, Option<i128>> =
+            DenseMap::filled(topology.ranks().len(), Some(0));
+        for (half, lists) in [(&self.sums, &lists.forward), (&self.copies, &lists.backward)] {
+            for &rank in &half.ranks {
+                let Some(lengths) = half.lengths.get(rank.0 as usize) else { continue };
+                let distances = lists.measure_distances(rank, &lengths.clone().into());
+                for root in topology.ranks() {
+                    let distance = distances[root];
+                    let more = (distance != UNREACHED).then_some(i128::from(distance));
+                    roots[root] = roots[root].zip(more).map(|(needed, more)| needed + more);
+                }
+            }
+        }
+        roots.as_slice().iter().copied().flatten().min().unwrap_or(0)
+    }
+}
+
 impl AllReduceHalf {
-    /// For each rank the distance of each vertex from it.
-    fn measure_potentials(&self, lists: &EdgeLists) -> Vec<Vec<i64>> {
-        let lengths = (0..).map(Vertex).zip(&self.lengths);
-        let potentials =
-            lengths.map(|(rank, own)| lists.measure_potentials(rank, &own.clone().into()));
-        potentials.map(DenseMap::into_values).collect()
+    /// For each rank the distance of each vertex from it. No edge leads to a vertex that is not reached from one that is: it
+    /// is so far away that no root there needs less than a given amount.
+    fn measure_potentials(&self, lists: &EdgeLists, needed: i64) -> impl Iterator<Item = Vec<i64>> {
+        (0..).map(Vertex).zip(&self.lengths).map(move |(rank, lengths)| {
+            if !self.ranks.contains(&rank) {
+                return vec![0; lists.leaving.len()];
+            }
+            let distances = lists.measure_distances(rank, &lengths.clone().into());
+            let close = |distance: &u64| match *distance {
+                UNREACHED => needed,
+                reached => reached as i64,
+            };
+            distances.as_slice().iter().map(close).collect()
+        })
     }
 
     /// Multiplies everything.
@@ -58,9 +95,8 @@ impl AllReduceHalf {
 
     /// Makes every edge as short as it can be while all distances stay the same.
     pub(super) fn shorten_edges(&mut self, lists: &EdgeLists) {
-        let potentials = self.measure_potentials(lists);
-        for (own, potentials) in self.lengths.iter_mut().zip(potentials) {
-            let potentials = potentials.into();
+        for (rank, own) in (0..).map(Vertex).zip(&mut self.lengths) {
+            let potentials = lists.measure_potentials(rank, &own.clone().into());
             for (edge, length) in (0..).map(EdgeIndex).zip(own) {
                 *length = lists.measure_rise(edge, &potentials);
             }
@@ -73,26 +109,15 @@ pub(super) fn measure_value(
     topology: &Topology,
     parts: &[AllReducePart],
 ) -> Result<Rational, BoundError> {
-    let forward = EdgeLists::new(topology);
-    let backward = EdgeLists::new(topology).reverse();
+    let lists = DirectedLists::new(topology);
     let mut needed: i128 = 0;
     let mut uses: Vec<i128> = vec![0; topology.edges().len()];
-    for AllReducePart { count, copies, sums } in parts {
-        let mut roots: DenseMap<Vertex, i128> = DenseMap::filled(topology.ranks().len(), 0);
-        for (half, lists) in [(sums, &forward), (copies, &backward)] {
-            for (rank, lengths) in topology.ranks().zip(&half.lengths) {
-                if lengths.iter().all(|length| *length == 0) {
-                    continue;
-                }
-                let distances = lists.measure_potentials(rank, &lengths.clone().into());
-                topology.ranks().for_each(|root| roots[root] += i128::from(distances[root]));
-            }
-        }
-        needed += roots.as_slice().iter().copied().min().unwrap_or(0);
-        for half in [copies, sums] {
+    for part in parts {
+        needed += part.measure_need(topology, &lists);
+        for half in [&part.copies, &part.sums] {
             for (most, used) in uses.iter_mut().zip(measure_use(topology, half)) {
                 // Divided by the count, and rounded up.
-                let count = i128::from((*count).max(1));
+                let count = i128::from(part.count.max(1));
                 *most = (*most).max(-(-used).div_euclid(count));
             }
         }

@@ -3,13 +3,14 @@
 use super::super::all_vertices;
 use super::super::paths::EdgeIndex;
 use super::super::quotient::{PriceScale, TupleIndex, TupleNumbers, merge_edges};
-use super::{AllReduceHalf, Half, RowMeaning};
+use super::{AllReduceHalf, Half, RowMeaning, WantedCuts};
 use crate::automorphism::{OrbitNumber, Orbits, Symmetry};
 use crate::graph::Topology;
 use std::collections::BTreeMap;
 
 /// The sums of the prices of both halves, for each orbit of a rank and an edge, and for each orbit of switches.
 pub(super) struct HalfPrices<'a> {
+    topology: &'a Topology,
     symmetry: &'a Symmetry,
     numbers: TupleNumbers,
     orbits: Orbits<TupleIndex>,
@@ -21,11 +22,12 @@ pub(super) struct HalfPrices<'a> {
 
 impl<'a> HalfPrices<'a> {
     pub(super) fn new(
-        topology: &Topology,
+        topology: &'a Topology,
         symmetry: &'a Symmetry,
         scale: PriceScale,
     ) -> HalfPrices<'a> {
         HalfPrices {
+            topology,
             symmetry,
             numbers: TupleNumbers::new(topology),
             orbits: merge_edges(topology, symmetry),
@@ -71,7 +73,9 @@ impl<'a> HalfPrices<'a> {
     }
 
     /// The lengths and potentials of one half of a demand.
-    pub(super) fn expand(&self, topology: &Topology, demand: usize, half: Half) -> AllReduceHalf {
+    pub(super) fn expand(&self, wanted: WantedCuts<'_>) -> AllReduceHalf {
+        let WantedCuts { demand, half, ranks } = wanted;
+        let topology = self.topology;
         let edges = (0..topology.edges().len() as u32).map(EdgeIndex);
         let lengths = topology.ranks().map(|rank| {
             let length = |edge| {
@@ -84,6 +88,10 @@ impl<'a> HalfPrices<'a> {
             let orbit = self.symmetry.vertices.find_orbit(vertex);
             self.potentials.get(&(demand, half, orbit)).copied().unwrap_or(0)
         });
-        AllReduceHalf { lengths: lengths.collect(), potentials: potentials.collect() }
+        AllReduceHalf {
+            ranks: ranks.to_vec(),
+            lengths: lengths.collect(),
+            potentials: potentials.collect(),
+        }
     }
 }
