@@ -138,7 +138,7 @@ impl fmt::Display for UnwrittenProgram {
         match self {
             UnwrittenProgram::IrregularChannels => write!(
                 f,
-                "some ranks are joined by memory and others by ports, and `ranks_per_node` does not say which"
+                "some of its paths are for memory and others for ports, and which ones does not follow from nodes of as many ranks each: some lead through network cards within a node, or nodes differ in size"
             ),
             UnwrittenProgram::TooManyMoves { moves } => {
                 write!(f, "it has {moves} moves, and a table at most {MAX_TABLE_MOVES}")

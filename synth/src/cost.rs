@@ -9,8 +9,21 @@
 use crate::graph::{RateUnit, Topology};
 use crate::rational::{ArithmeticError, Rational};
 use crate::schedule::StepSchedule;
-use crate::trees::{TreeDirection, TreeSet, WeightedTree};
+use crate::trees::{AllReduceTrees, TreeDirection, TreeSet, WeightedTree};
 use std::collections::BTreeMap;
+
+/// What trees are to the model.
+#[derive(Clone, Copy)]
+struct PackedTrees {
+    /// How many hops the longest way has.
+    depth: u32,
+    /// The latency of the slowest way, in nanoseconds.
+    latency: u64,
+    /// The time per unit of size.
+    rho: Rational,
+    /// Into how many pieces the size is cut.
+    pieces: u64,
+}
 
 /// What steps and rounds cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +78,46 @@ impl CostModel {
         trees: &TreeSet,
         size: Rational,
     ) -> Result<Rational, ArithmeticError> {
-        let depth = Rational::from_integer(trees.measure_depth().into());
-        let full = self.convert_time(topology, trees.rho)?.checked_mul(size)?;
+        let measure = |tree| measure_latency(topology, tree, trees.direction);
+        let packed = PackedTrees {
+            depth: trees.measure_depth(),
+            latency: trees.trees.iter().map(measure).max().unwrap_or(0),
+            rho: trees.rho,
+            pieces: trees.k,
+        };
+        self.estimate_packed(topology, packed, size)
+    }
+
+    /// How long trees of an AllReduce take for a buffer of this size: what is added up in a window goes back in the next
+    /// ones.
+    ///
+    /// # Errors
+    /// [`ArithmeticError`] if a number does not fit.
+    pub fn estimate_allreduce_trees(
+        &self,
+        topology: &Topology,
+        trees: &AllReduceTrees,
+        size: Rational,
+    ) -> Result<Rational, ArithmeticError> {
+        let halves =
+            [(TreeDirection::ToRoot, &trees.sums), (TreeDirection::FromRoot, &trees.copies)];
+        let mut packed = PackedTrees { depth: 0, latency: 0, rho: trees.rho, pieces: trees.k };
+        for (direction, half) in halves {
+            packed.depth += trees.measure_depth(topology, direction);
+            let latencies = half.iter().map(|tree| measure_latency(topology, tree, direction));
+            packed.latency = packed.latency.saturating_add(latencies.max().unwrap_or(0));
+        }
+        self.estimate_packed(topology, packed, size)
+    }
+
+    fn estimate_packed(
+        &self,
+        topology: &Topology,
+        packed: PackedTrees,
+        size: Rational,
+    ) -> Result<Rational, ArithmeticError> {
+        let depth = Rational::from_integer(packed.depth.into());
+        let full = self.convert_time(topology, packed.rho)?.checked_mul(size)?;
         let add_windows = |latency: Rational, windows: u64| {
             let windows = Rational::from_integer(windows);
             let steps = depth.checked_add(windows)?.checked_sub(Rational::ONE)?;
@@ -74,10 +125,9 @@ impl CostModel {
         };
         match self {
             CostModel::Links { window } => {
-                let latencies =
-                    trees.trees.iter().map(|tree| measure_latency(topology, tree, trees.direction));
-                let latency = Rational::from_integer(latencies.max().unwrap_or(0));
-                let bytes = Rational::from_integer((*window).max(1).saturating_mul(trees.k.max(1)));
+                let latency = Rational::from_integer(packed.latency);
+                let bytes =
+                    Rational::from_integer((*window).max(1).saturating_mul(packed.pieces.max(1)));
                 add_windows(latency, round_up(size.checked_div(bytes)?).max(1))
             }
             CostModel::Uniform { alpha, .. } => {

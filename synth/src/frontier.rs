@@ -65,7 +65,8 @@ impl Frontier {
     /// Whether each number of steps that was asked for has a schedule that reaches its bound. More steps may be faster.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.is_complete || (!self.is_stopped && self.step_counts.iter().all(StepCount::is_settled))
+        let has_counts = !self.is_stopped && !self.step_counts.is_empty();
+        self.is_complete || (has_counts && self.step_counts.iter().all(StepCount::is_settled))
     }
 }
 

@@ -48,6 +48,8 @@ struct Question<'a> {
     whole: &'a Arc<Machine>,
     /// How many hops a value takes at most.
     max_hops: Option<u32>,
+    /// The sketch, as flags.
+    sketch: String,
 }
 
 /// Finds, writes and prints schedules.
@@ -71,6 +73,7 @@ pub(crate) fn run(args: &Synth, reporter: &mut Reporter) -> Result<Status, Failu
         machine: &sketched.machine,
         whole: &whole,
         max_hops: sketched.max_hops,
+        sketch: write_flags(&args.sketch),
     };
     let result = match args.point {
         Some(size) => point::answer_point(&question, size, reporter),
@@ -142,7 +145,7 @@ impl Question<'_> {
             machine,
             found: &found,
             max_chunks: args.max_chunks,
-            sketch: &write_flags(&args.sketch),
+            sketch: &self.sketch,
             programs: &programs,
         };
         output::show(&if args.answer.json { answer.write_json() } else { answer.write_text() })?;
@@ -159,6 +162,7 @@ impl Question<'_> {
     fn begin_writer(&self) -> Option<ProgramWriter<'_>> {
         Some(ProgramWriter {
             question: &self.asked.name,
+            sketch: &self.sketch,
             machine: self.machine,
             whole: self.whole,
             machine_name: find_machine_name(self.args),

@@ -32,8 +32,15 @@ pub(super) fn compose_allreduce(
     let [sums, copies] = [CollectiveKind::ReduceScatter, CollectiveKind::AllGather]
         .map(|kind| find_half(subject, kind, &half));
     let [sums, copies] = [sums?, copies?];
+    let direct = if request.max_hops == Some(1) {
+        // No hop is left for another half, and the exchange needs none.
+        let whole = FrontierRequest { max_hops: request.max_hops, ..half };
+        &find_half(subject, CollectiveKind::AllGather, &whole)?
+    } else {
+        &copies
+    };
     let mut schedules: Vec<StepSchedule> =
-        copies.iter().filter_map(|copies| exchange_at_once(subject, copies)).collect();
+        direct.iter().filter_map(|copies| exchange_at_once(subject, copies)).collect();
     schedules.extend(chain_all(&sums, &copies, request)?);
     let mut candidates: Vec<FrontierPoint> = Vec::new();
     for schedule in schedules {

@@ -16,6 +16,16 @@ pub(super) struct StepTarget {
     pub(super) bound: Rational,
 }
 
+/// So many pieces are tried before more are: a larger limit makes nothing worse.
+const FEW_CHUNKS: u32 = 12;
+
+/// The numbers of pieces that are tried.
+#[derive(Clone, Copy)]
+struct PieceRange {
+    first: u32,
+    last: u32,
+}
+
 /// The search over numbers of steps, which grow.
 pub(super) struct StairSearch<'a> {
     subject: &'a Subject<'a>,
@@ -144,14 +154,17 @@ impl<'a> StairSearch<'a> {
         self.take_constructed(&mut step)?;
         let is_faster = |step: &StepSearch| step.best.is_some_and(|best| best <= step.least);
         if !is_faster(&step) {
-            if self.search_bound(&mut step, self.max_chunks)? == Attempt::NotFound {
-                self.climb_stairs(&mut step)?;
+            let few = self.max_chunks.min(FEW_CHUNKS);
+            self.search_pieces(&mut step, PieceRange { first: 1, last: few })?;
+            if !is_faster(&step) && few < self.max_chunks {
+                let many = PieceRange { first: few + 1, last: self.max_chunks };
+                self.search_pieces(&mut step, many)?;
             }
         } else if let Some(found) = &step.found {
             // As fast with fewer pieces is simpler.
             let fewer = found.chunks - 1;
             let undecided = std::mem::take(&mut step.undecided);
-            self.search_bound(&mut step, fewer)?;
+            self.search_bound(&mut step, PieceRange { first: 1, last: fewer })?;
             step.undecided = undecided;
         }
         let best = step.best.map(|best| best.checked_div(quantum)).transpose()?;
@@ -182,13 +195,27 @@ impl<'a> StairSearch<'a> {
         Ok(())
     }
 
-    /// Tries the points whose time is the bound, up to so many pieces.
+    /// Tries the points of so many pieces: those whose time is the bound, and if there is none of them, those above it.
+    fn search_pieces(
+        &mut self,
+        step: &mut StepSearch,
+        range: PieceRange,
+    ) -> Result<(), SearchError> {
+        // Half of what is left for these steps is for points above the bound.
+        let kept = self.conflicts_kept;
+        self.conflicts_kept = kept + self.conflicts_left.saturating_sub(kept) / 2;
+        let attempt = self.search_bound(step, range)?;
+        self.conflicts_kept = kept;
+        if attempt == Attempt::NotFound { self.climb_stairs(step, range) } else { Ok(()) }
+    }
+
+    /// Tries the points whose time is the bound.
     fn search_bound(
         &mut self,
         step: &mut StepSearch,
-        max_chunks: u32,
+        range: PieceRange,
     ) -> Result<Attempt, SearchError> {
-        for chunks in 1..=max_chunks {
+        for chunks in range.first..=range.last {
             let rounds = step.least.checked_mul(Rational::from_integer(u64::from(chunks)))?;
             let rounds = rounds.to_integer().and_then(|rounds| u64::try_from(rounds).ok());
             let Some(rounds) = rounds.filter(|rounds| *rounds >= u64::from(step.steps)) else {
@@ -197,7 +224,7 @@ impl<'a> StairSearch<'a> {
             match self.try_point(step, rounds, chunks)? {
                 Attempt::Found => return Ok(Attempt::Found),
                 Attempt::NotFound => {}
-                // Points above the bound may have fewer pieces.
+                // Points above the bound may have fewer pieces, and may use what is kept for them.
                 Attempt::TooLarge => return Ok(Attempt::NotFound),
                 Attempt::Stopped => return Ok(Attempt::Stopped),
             }
@@ -207,17 +234,21 @@ impl<'a> StairSearch<'a> {
 
     /// Tries the points above the bound. If one is not possible, neither is one with as many rounds and more pieces: so
     /// for each number of rounds the pieces grow until one is not possible, and then the rounds do.
-    fn climb_stairs(&mut self, step: &mut StepSearch) -> Result<(), SearchError> {
+    fn climb_stairs(
+        &mut self,
+        step: &mut StepSearch,
+        range: PieceRange,
+    ) -> Result<(), SearchError> {
         // More rounds than an edge can use, if it carries every unit to every rank in each step.
         let ranks = u64::from(self.subject.topology.count_ranks());
         let most = self.subject.units.len() as u64 * ranks * u64::from(step.steps);
-        let mut chunks = 1;
+        let mut chunks = range.first;
         let mut rounds = u64::from(step.steps);
         loop {
             let Some(improving) = step.find_improving_chunks(rounds) else { return Ok(()) };
             chunks = improving.max(chunks);
             let is_last = step.best.is_none() && rounds > most;
-            if chunks > self.max_chunks || is_last {
+            if chunks > range.last || is_last {
                 return Ok(());
             }
             if !step.is_above_bound(rounds, chunks)? {

@@ -12,7 +12,7 @@ use synth::collective::{Collective, CollectiveKind};
 use synth::frontier::{Frontier, FrontierPoint, PointStatus};
 use synth::graph::{RateUnit, Vertex};
 use synth::rational::Rational;
-use synth::schedule::{SchedulePoint, StepSchedule, Unit};
+use synth::schedule::{MoveAction, SchedulePoint, StepSchedule, Unit};
 use synth::steps::SolverLimit;
 use synth::trees::{AllReducePacking, PackingEnd, TreeDirection, TreeSet, WeightedTree};
 
@@ -60,8 +60,8 @@ impl SynthesisAnswer<'_> {
         writeln!(text, "  in a round {} carries one piece", self.describe_quantum())?;
         let mut programs = self.programs.iter();
         if !self.points().is_empty() {
-            let columns = ["steps", "rounds", "chunks", "rounds/chunk"];
-            let [steps, rounds, chunks, time] = columns;
+            let time = if self.is_of_allreduce() { "rounds/buffer" } else { "rounds/chunk" };
+            let [steps, rounds, chunks] = ["steps", "rounds", "chunks"];
             writeln!(text, "{steps:>7}{rounds:>8}{chunks:>8}{time:>14}  status")?;
         }
         for point in self.points() {
@@ -114,11 +114,20 @@ impl SynthesisAnswer<'_> {
             PackingEnd::TooLarge => "a ReduceScatter and an AllGather".to_owned(),
         };
         let time = self.write_rounds(trees.rho);
-        writeln!(text, "{:>7}{:>8}{:>8}{:>14}  status", "", "", "pieces", "rounds/buffer")?;
+        if self.points().is_empty() {
+            writeln!(text, "{:>7}{:>8}{:>8}{:>14}  status", "", "", "pieces", "rounds/buffer")?;
+        }
+        let hops =
+            |depth: u32| if depth == 1 { "1 hop".to_owned() } else { format!("{depth} hops") };
         writeln!(
             text,
-            "{:>7}{:>8}{:>8}{time:>14}  {status}: sums over at most {sums} hops, copies over at most {copies}",
-            "trees", "", trees.k
+            "{:>7}{:>8}{:>8}{time:>14}  {status}: {} pieces of the buffer, sums over at most {}, copies over at most {}",
+            "trees",
+            "",
+            trees.k,
+            trees.k,
+            hops(sums),
+            hops(copies)
         )
     }
 
@@ -129,7 +138,7 @@ impl SynthesisAnswer<'_> {
             let size = point.schedule.measure();
             titles.push(format!("({}, {}, {})", size.steps, self.count_rounds(size), size.chunks));
         }
-        titles.extend(self.found.find_trees().map(|_| "trees".to_owned()));
+        titles.extend(self.found.find_packed().map(|_| "trees".to_owned()));
         let cells = titles.iter().map(|title| format!("{title:>14} ")).collect::<String>();
         writeln!(text, "{}", format!("{:>14}{cells}", "time at size").trim_end())?;
         for (size, row) in costs.goal.sizes.iter().zip(&costs.rows) {
@@ -221,7 +230,7 @@ impl SynthesisAnswer<'_> {
         }
         if frontier.points.is_empty() {
             let least = frontier.bounds.steps.steps;
-            notes.push(format!("at least {least} steps are needed"));
+            notes.push(format!("at least {}", count_needed(least)));
         }
         let limit = self.write_rounds(frontier.bounds.bandwidth.value);
         let is_least =
@@ -253,6 +262,10 @@ impl SynthesisAnswer<'_> {
         }
     }
 
+    fn is_of_allreduce(&self) -> bool {
+        self.found.frontier.as_ref().is_some_and(Self::is_allreduce)
+    }
+
     fn is_allreduce(frontier: &Frontier) -> bool {
         frontier.bounds.collective == Collective::Known(CollectiveKind::AllReduce)
     }
@@ -260,7 +273,7 @@ impl SynthesisAnswer<'_> {
     fn describe_pieces(&self) -> String {
         match self.max_chunks {
             1 => "whole chunks".to_owned(),
-            most => format!("up to {most} pieces"),
+            most => format!("up to {most} pieces (`--max-chunks` allows more)"),
         }
     }
 
@@ -325,7 +338,7 @@ impl SynthesisAnswer<'_> {
             PointStatus::Optimal => ("optimal", point.time),
             PointStatus::AboveBound { bound } => ("above bound", bound),
         };
-        json!({
+        let mut value = json!({
             "steps": size.steps,
             "rounds": self.count_rounds(size),
             "chunks": size.chunks,
@@ -338,7 +351,14 @@ impl SynthesisAnswer<'_> {
             "packets": program.and_then(|own| own.packets.as_ref()),
             "failure": program.and_then(|own| own.failure.as_ref()),
             "moves": list_moves(&point.schedule),
-        })
+        });
+        let adds = || point.schedule.moves.iter().map(|own| own.action == MoveAction::Reduce);
+        if let Some(fields) = value.as_object_mut()
+            && adds().any(|adds| adds)
+        {
+            fields.insert("adds".to_owned(), adds().collect());
+        }
+        value
     }
 
     /// A time in rounds: in each the largest rate that divides all others carries one piece.
@@ -401,6 +421,11 @@ pub(super) fn list_unit_values(units: &[Unit]) -> Value {
         .iter()
         .map(|unit| json!({ "origins": list(&unit.origins), "receivers": list(&unit.receivers) }));
     Value::Array(rows.collect())
+}
+
+/// How many steps are needed, as a sentence goes on.
+pub(super) fn count_needed(steps: u32) -> String {
+    if steps == 1 { "1 step is needed".to_owned() } else { format!("{steps} steps are needed") }
 }
 
 fn insert_tree_program(program: Option<&PointProgram>, fields: &mut Map<String, Value>) {

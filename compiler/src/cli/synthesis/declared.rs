@@ -1,7 +1,7 @@
 //! Programs of collectives of which only the declaration is known.
 
 use super::files::PointTexts;
-use super::programs::{WrittenProgram, describe_point};
+use super::programs::{WrittenProgram, describe_machine, describe_point};
 use super::{Question, find_machine_name, names_library_machine};
 use crate::cli::collective::DeclaredQuestion;
 use compiler::driver::write_scheduled_declared;
@@ -47,7 +47,8 @@ fn write_program(
     let refined = schedule.refine(division.piece).map_err(|flaw| flaw.to_string())?;
     let machine_name = find_machine_name(question.args);
     let name = name_declared_program(&declared.name, machine_name, schedule.measure());
-    let header = describe_point(&question.asked.name, question.machine, point, "");
+    let machine = describe_machine(question.machine, &question.sketch);
+    let header = describe_point(&question.asked.name, &machine, point, "");
     let folder = question.find_folder();
     let import = match &declared.file {
         None => format!("std::collectives::{}", declared.name),

@@ -1,6 +1,6 @@
 //! `--point`: whether there is a schedule of exactly so many steps, rounds and pieces.
 
-use super::answer::{describe_limit, list_moves, list_unit_values};
+use super::answer::{count_needed, describe_limit, list_moves, list_unit_values};
 use super::files::{PointProgram, is_one_file, write_files};
 use super::{Question, SynthesisFailure};
 use crate::cli::proof::write_proof;
@@ -97,7 +97,7 @@ impl PointAnswer<'_> {
             ],
             PointVerdict::TooFewSteps { least } => [
                 "too few steps".to_owned(),
-                format!("impossible (proved): at least {least} steps are needed"),
+                format!("impossible (proved): at least {}", count_needed(*least)),
             ],
             PointVerdict::BelowBound { bound, scope } => {
                 let scope = match scope {

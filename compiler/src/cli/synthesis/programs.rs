@@ -19,6 +19,8 @@ use synth::trees::{AllReducePacking, PackingEnd, TreeDirection, TreeSet};
 pub(super) struct ProgramWriter<'a> {
     /// The collective as it was asked for.
     pub(super) question: &'a str,
+    /// The constraints, as flags; empty if there are none.
+    pub(super) sketch: &'a str,
     /// The machine that schedules are for, without the links that a sketch keeps from carrying anything.
     pub(super) machine: &'a Arc<Machine>,
     /// The machine with these links: signals may use them.
@@ -85,7 +87,8 @@ impl ProgramWriter<'_> {
     }
 
     fn describe_point(&self, point: &FrontierPoint, purpose: &str) -> [String; 3] {
-        describe_point(self.question, self.machine, point, purpose)
+        let machine = describe_machine(self.machine, self.sketch);
+        describe_point(self.question, &machine, point, purpose)
     }
 
     /// Writes the program of trees.
@@ -97,9 +100,9 @@ impl ProgramWriter<'_> {
         let name = name_tree_program(self.kind, self.machine_name);
         let header = [
             format!(
-                "`{}` on `{}`, for long messages: {} for each rank, with paths of at most {}.",
+                "`{}` on {}, for long messages: {} for each rank, with paths of at most {}.",
                 self.question,
-                self.machine.name,
+                describe_machine(self.machine, self.sketch),
                 count(trees.k, "tree"),
                 count(u64::from(trees.measure_depth()), "hop"),
             ),
@@ -132,9 +135,9 @@ impl ProgramWriter<'_> {
         };
         let header = [
             format!(
-                "`{}` on `{}`, for long messages: {} of the buffer, sums over at most {sums}, copies over at most {copies}.",
+                "`{}` on {}, for long messages: {} of the buffer, sums over at most {sums}, copies over at most {copies}.",
                 self.question,
-                self.machine.name,
+                describe_machine(self.machine, self.sketch),
                 count(trees.k, "piece"),
             ),
             String::new(),
@@ -159,10 +162,16 @@ impl ProgramWriter<'_> {
     }
 }
 
-/// The header of a point's programs. `purpose` follows the name of the machine.
+/// A machine, and the constraints on what is sent there.
+pub(super) fn describe_machine(machine: &Machine, sketch: &str) -> String {
+    let constraints = if sketch.is_empty() { String::new() } else { format!(" with `{sketch}`") };
+    format!("`{}`{constraints}", machine.name)
+}
+
+/// The header of a point's programs. `purpose` follows the machine.
 pub(super) fn describe_point(
     question: &str,
-    machine: &Machine,
+    machine: &str,
     point: &FrontierPoint,
     purpose: &str,
 ) -> [String; 3] {
@@ -173,8 +182,7 @@ pub(super) fn describe_point(
     };
     [
         format!(
-            "`{question}` on `{}`{purpose}: {}, {}, {} of each chunk.",
-            machine.name,
+            "`{question}` on {machine}{purpose}: {}, {}, {} of each chunk.",
             count(u64::from(size.steps), "step"),
             count(size.rounds, "round"),
             count(u64::from(size.chunks), "piece"),

@@ -28,6 +28,8 @@ pub(super) struct Synthesis {
     pub(super) long_trees: Option<u32>,
     /// Trees of an AllReduce, if they were asked for.
     pub(super) allreduce: Option<Result<AllReducePacking, TreeError>>,
+    /// Whether only some numbers of steps were asked for.
+    pub(super) is_limited: bool,
     /// What ended the search before it was complete.
     pub(super) stop: Option<SearchStop>,
     /// What it costs at the sizes that were asked for.
@@ -69,14 +71,10 @@ impl Question<'_> {
         let topology = &machine.graph;
         let only_trees = self.looks_for_trees();
         let kind = find_kind(asked);
-        let mut found = Synthesis::default();
-        if only_trees && kind == Some(CollectiveKind::AllReduce) {
-            let request = PackRequest { observer, ..PackRequest::default() };
-            let packing = find_allreduce_trees(topology, request).map_err(SearchError::Bound)?;
-            found.take_allreduce(packing, topology, self.max_hops);
-            return Ok(found);
-        }
-        if !only_trees || !kind.is_some_and(has_trees) {
+        let is_limited = args.steps.is_some() || args.goal == SynthGoal::LeastSteps;
+        let mut found = Synthesis { is_limited, ..Synthesis::default() };
+        let may_have_trees = |kind| kind == CollectiveKind::AllReduce || has_trees(kind);
+        if !only_trees || !kind.is_some_and(may_have_trees) {
             let request = self.read_request(observer);
             found.frontier = Some(find_frontier(topology, &asked.collective, &request)?);
         }
@@ -88,6 +86,13 @@ impl Question<'_> {
             }
         };
         if let Some(kind) = kind
+            && wants_trees
+            && kind == CollectiveKind::AllReduce
+        {
+            let request = PackRequest { observer, ..PackRequest::default() };
+            let packing = find_allreduce_trees(topology, request).map_err(SearchError::Bound)?;
+            found.take_allreduce(packing, topology, self.max_hops);
+        } else if let Some(kind) = kind
             && wants_trees
         {
             let request = PackRequest { observer, ..PackRequest::default() };
@@ -175,7 +180,10 @@ impl Synthesis {
 
     /// Whether nothing that was asked for is missing.
     pub(super) fn is_complete(&self) -> bool {
-        let is_settled = |frontier: &Frontier| frontier.is_settled() && !frontier.points.is_empty();
+        let is_settled = |frontier: &Frontier| {
+            let has_asked = frontier.is_complete || (self.is_limited && frontier.is_settled());
+            has_asked && !frontier.points.is_empty()
+        };
         self.frontier.as_ref().is_none_or(is_settled)
             && self.trees.as_ref().is_none_or(Result::is_ok)
             && self.long_trees.is_none()
