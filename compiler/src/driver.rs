@@ -42,8 +42,8 @@ pub(crate) use early::first_codes;
 pub use early::{Early, early};
 pub use goal::Goal;
 pub use scheduled::{
-    ScheduledFailure, write_packed_allreduce, write_packed_program, write_scheduled_declared,
-    write_scheduled_packets, write_scheduled_program,
+    PackedText, ScheduledFailure, write_packed_allreduce, write_packed_program,
+    write_scheduled_declared, write_scheduled_packets, write_scheduled_program,
 };
 use std::borrow::Cow;
 use std::io;

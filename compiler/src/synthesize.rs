@@ -56,6 +56,9 @@ pub const MAX_TABLE_MOVES: usize = 20_000;
 /// How many thread blocks a program has at most: an H100 runs 132 at once.
 pub const MAX_BLOCKS: usize = 128;
 
+/// How many operations MSCCL++'s executor has room for in a block.
+const MAX_OPERATIONS: u64 = 64;
+
 /// How many channels of one kind MSCCL++'s executor has room for in a block.
 const MAX_BLOCK_CHANNELS: usize = 16;
 
@@ -111,6 +114,11 @@ pub enum UnwrittenProgram {
         /// How many.
         trees: usize,
     },
+    /// There are more pieces on a tree than operations in a thread block.
+    TooManyPieces {
+        /// How many.
+        pieces: u64,
+    },
     /// A path is neither for memory nor for ports.
     NoChannel {
         /// Where it begins.
@@ -125,7 +133,7 @@ pub enum UnwrittenProgram {
         /// Where it would end.
         to: u32,
     },
-    /// A switch adds what a rank does not write to all at once.
+    /// A switch adds or copies, but not both for all ranks at once.
     SwitchSums,
     /// The values of a declared collective are not those of the schedule, cut into pieces.
     UnfitPieces,
@@ -149,6 +157,10 @@ impl fmt::Display for UnwrittenProgram {
                     "{trees} trees need as many thread blocks, and a program has at most {MAX_BLOCKS}"
                 )
             }
+            UnwrittenProgram::TooManyPieces { pieces } => write!(
+                f,
+                "a tree carries {pieces} pieces, each with an operation of its own, and a thread block has {MAX_OPERATIONS} operations"
+            ),
             UnwrittenProgram::NoChannel { from, to } => {
                 write!(f, "neither memory nor ports lead all the way from rank {from} to rank {to}")
             }
@@ -158,7 +170,7 @@ impl fmt::Display for UnwrittenProgram {
             ),
             UnwrittenProgram::SwitchSums => write!(
                 f,
-                "a switch adds or copies for a part of the ranks, and MSCCL++'s executor knows no such operation: it writes what a switch adds to all ranks at once"
+                "MSCCL++'s executor has a switch add and copy for all its ranks at once, over memory, and these trees use switches otherwise"
             ),
             UnwrittenProgram::UnfitPieces => write!(
                 f,
@@ -273,6 +285,15 @@ fn format_program(text: &str) -> Result<String, UnwrittenProgram> {
         let first = reports.first().map_or_else(String::new, |report| report.message.clone());
         UnwrittenProgram::Malformed(first)
     })
+}
+
+/// Refuses trees of so many pieces that a block would have too many operations: what would be a program of which checks take
+/// long, and which they refuse.
+fn refuse_many_pieces(weights: impl Iterator<Item = u64>) -> Result<(), UnwrittenProgram> {
+    match weights.max() {
+        Some(pieces) if pieces > MAX_OPERATIONS => Err(UnwrittenProgram::TooManyPieces { pieces }),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// The comment at the begin, and what the program uses.

@@ -89,6 +89,12 @@ fn find_least(program: &Program, machine: &Machine) -> Result<LeastTime, String>
     Ok(LeastTime { bounds, rounds_per_second })
 }
 
+/// How long the busiest link takes for what a program moves over it, in the unit of the machine's rates; none if nothing is
+/// moved, or if the numbers are too large.
+pub(super) fn measure_busiest_time(program: &Program, machine: &Machine) -> Option<Rational> {
+    measure_busiest_link(program, machine).ok()?.map(|busiest| busiest.time)
+}
+
 struct LeastTime {
     bounds: CollectiveBounds,
     rounds_per_second: Rational,

@@ -131,7 +131,7 @@ pub fn complete_program(
                     "a faster one may exist for long messages"
                 }
             };
-            return split_text(&text.map_err(fail)?, unfinished.machine, summary.to_owned());
+            return split_text(&text.map_err(fail)?.text, unfinished.machine, summary.to_owned());
         }
         CompletionGoal::LongMessages => {
             if !has_trees(kind) {
@@ -141,9 +141,9 @@ pub fn complete_program(
             let trees = pack_collective_trees(&machine.graph, kind, request).map_err(fail)?;
             let trees = trees.ok_or_else(stopped)?.map_err(fail)?;
             let head = begin(trees.k);
-            let text = write_packed_program(&head, &trees, machine, interrupt).map_err(fail)?;
+            let packed = write_packed_program(&head, &trees, machine, interrupt).map_err(fail)?;
             let summary = "no schedule is faster as messages become long".to_owned();
-            return split_text(&text, unfinished.machine, summary);
+            return split_text(&packed.text, unfinished.machine, summary);
         }
         CompletionGoal::LeastSteps => FrontierGoal::LeastSteps,
         CompletionGoal::LeastTime => FrontierGoal::EveryPoint,

@@ -1,7 +1,8 @@
 //! From a schedule to the text of a program that is compiled, checked and compared with the schedule before anybody
 //! sees it.
 
-use super::{Proof, Read, Target, limits, load, lower};
+use super::analysis::measure_busiest_time;
+use super::{Lowered, Proof, Read, Target, limits, load, lower};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::elaborate::Settings;
 use crate::interrupt::Interrupt;
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use synth::graph::{Topology, Vertex};
+use synth::rational::Rational;
 use synth::schedule::{StepSchedule, Unit};
 use synth::trees::{AllReduceTrees, TreeSet, WeightedTree};
 
@@ -106,7 +108,8 @@ pub fn write_scheduled_declared(
 ) -> Result<String, ScheduledFailure> {
     let text =
         write_declared_program(head, units, schedule).map_err(ScheduledFailure::Unwritten)?;
-    check_file(text, &count_moves(schedule), machine, read, interrupt)
+    let traffic = count_moves(schedule);
+    check_file(text, &traffic, machine, read, interrupt).map(|checked| checked.text)
 }
 
 /// The same with packets, for short messages; `None` if a schedule has no such program.
@@ -141,15 +144,16 @@ pub fn write_packed_program(
     trees: &TreeSet,
     machine: &Arc<Machine>,
     interrupt: &Interrupt,
-) -> Result<String, ScheduledFailure> {
+) -> Result<PackedText, ScheduledFailure> {
     let text = write_tree_program(head, trees).map_err(ScheduledFailure::Unwritten)?;
+    let rho = PackedTime { rho: trees.rho, pieces: trees.k };
     let mut traffic = RankTraffic::new();
     for tree in &trees.trees {
         for edge in &tree.edges {
             *traffic.entry(EdgeEnds { from: edge.from, to: edge.to }).or_default() += tree.weight;
         }
     }
-    check_text(text, &traffic, machine, interrupt)
+    check_packed(text, &traffic, rho, machine, interrupt)
 }
 
 /// The same for trees of an AllReduce.
@@ -161,13 +165,47 @@ pub fn write_packed_allreduce(
     trees: &AllReduceTrees,
     machine: &Arc<Machine>,
     interrupt: &Interrupt,
-) -> Result<String, ScheduledFailure> {
+) -> Result<PackedText, ScheduledFailure> {
     let text = write_allreduce_tree_program(head, trees).map_err(ScheduledFailure::Unwritten)?;
     let mut traffic = RankTraffic::new();
     for tree in trees.sums.iter().chain(&trees.copies) {
         count_tree(&head.machine.graph, tree, &mut traffic);
     }
-    check_text(text, &traffic, machine, interrupt)
+    let rho = PackedTime { rho: trees.rho, pieces: trees.k };
+    check_packed(text, &traffic, rho, machine, interrupt)
+}
+
+/// The text of a program of trees, and how its time compares with theirs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackedText {
+    /// The program, formatted.
+    pub text: String,
+    /// How many times longer its busiest link takes than the trees say, if that is longer: channels choose no way where there
+    /// are several between ranks, and a switch that adds gets a part of its reader, too.
+    pub slowdown: Option<Rational>,
+}
+
+/// The time of trees.
+#[derive(Clone, Copy)]
+struct PackedTime {
+    rho: Rational,
+    /// How many chunks of the program `rho` is the time of.
+    pieces: u64,
+}
+
+fn check_packed(
+    text: String,
+    traffic: &RankTraffic,
+    time: PackedTime,
+    machine: &Arc<Machine>,
+    interrupt: &Interrupt,
+) -> Result<PackedText, ScheduledFailure> {
+    let mut read = |_: &str| Err("no file is read here".to_owned());
+    let CheckedText { text, lowered } = check_file(text, traffic, machine, &mut read, interrupt)?;
+    let all = time.rho.checked_mul(Rational::from_integer(time.pieces)).ok();
+    let busiest = measure_busiest_time(lowered.program(), machine);
+    let ratio = busiest.zip(all).and_then(|(busiest, all)| busiest.checked_div(all).ok());
+    Ok(PackedText { text, slowdown: ratio.filter(|ratio| *ratio > Rational::ONE) })
 }
 
 /// Adds what a tree moves between ranks. What a switch adds or copies goes from each rank before it to each one after it.
@@ -195,7 +233,13 @@ fn check_text(
     interrupt: &Interrupt,
 ) -> Result<String, ScheduledFailure> {
     let mut read = |_: &str| Err("no file is read here".to_owned());
-    check_file(text, traffic, machine, &mut read, interrupt)
+    check_file(text, traffic, machine, &mut read, interrupt).map(|checked| checked.text)
+}
+
+/// A text that the checks accept, and the program that it is.
+struct CheckedText {
+    text: String,
+    lowered: Lowered,
 }
 
 fn check_file(
@@ -204,7 +248,7 @@ fn check_file(
     machine: &Arc<Machine>,
     read: &mut Read<'_>,
     interrupt: &Interrupt,
-) -> Result<String, ScheduledFailure> {
+) -> Result<CheckedText, ScheduledFailure> {
     let mut sources = SourceMap::default();
     let main = sources.add("<synthesized>", text.as_str());
     let (unit, mut reports) = load(main, &mut sources, read);
@@ -226,7 +270,7 @@ fn check_file(
     match lowered {
         Some(lowered) if reports.is_empty() => {
             compare_traffic(lowered.program(), traffic)?;
-            Ok(text)
+            Ok(CheckedText { text, lowered })
         }
         Some(_) | None => Err(ScheduledFailure::Refused { text, reports }),
     }

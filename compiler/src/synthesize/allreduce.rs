@@ -7,8 +7,8 @@ mod stars;
 
 use super::channels::{Channels, UsedWay};
 use super::{
-    MAX_BLOCKS, ProgramHead, UnwrittenProgram, WINDOW, format_program, write_head,
-    write_requirements,
+    MAX_BLOCKS, ProgramHead, UnwrittenProgram, WINDOW, format_program, refuse_many_pieces,
+    write_head, write_requirements,
 };
 use rails::ReducedRails;
 use stars::are_stars;
@@ -42,6 +42,7 @@ pub fn write_allreduce_tree_program(
             if 2 * pairs.len() > MAX_BLOCKS {
                 return Err(UnwrittenProgram::TooManyTrees { trees: 2 * pairs.len() });
             }
+            refuse_many_pieces(pairs.iter().map(|pair| pair.count))?;
             PairWriter { head, trees, channels: &channels, pairs: &pairs }.fill_program(&mut text)
         }
     };

@@ -9,7 +9,7 @@ use super::levels::find_levels;
 use super::shifted::find_tree_rules;
 use super::{
     MAX_BLOCKS, ProgramForm, ProgramHead, UnwrittenProgram, WINDOW, format_program,
-    write_declarations, write_head,
+    refuse_many_pieces, write_declarations, write_head,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,6 +47,7 @@ pub fn write_tree_program(
     } else if trees.trees.len() > MAX_BLOCKS {
         return Err(UnwrittenProgram::TooManyTrees { trees: trees.trees.len() });
     } else {
+        refuse_many_pieces(trees.trees.iter().map(|tree| tree.weight))?;
         TreeWriter { head, trees, channels }.fill_program(&mut text)
     };
     written.map_err(|error| UnwrittenProgram::Malformed(error.to_string()))?;

@@ -167,6 +167,64 @@ fn trees_of_symmetric_machines_are_lanes() {
 }
 
 /// Packets are for one or two steps over memory, and only where there is a folder for several programs.
+/// What an independent user found: times at a size are those of the buffer, and one hop is enough for an exchange.
+#[test]
+fn allreduces_are_measured_by_the_buffer() {
+    let folder = empty();
+    // (1, 8, 1) takes 1 + 100 * 8 / 8, and (2, 2, 1) 2 + 100 * 2 / 8.
+    let line = "allreduce --topology mi300x --alpha 1 --beta 1 --goal size:100 --json";
+    let found = synthesize(&folder, line, 0);
+    assert_eq!(list_sizes(&found), [[1, 8, 1], [2, 2, 1]]);
+    let times = found["sizes"][0]["times"].as_array().unwrap();
+    assert_eq!((&times[0], &times[1]), (&"101".into(), &"27".into()));
+    let found = synthesize(&folder, "allreduce --topology full(ranks=4) --relay none --goal latency", 0);
+    assert_eq!(list_sizes(&found), [[1, 4, 1]]);
+    // Where nothing is known to be best, nothing is complete.
+    let found = synthesize(&folder, "allreduce --topology dgx_h100(boxes=16) --goal latency", 3);
+    assert_eq!(found["complete"], false);
+}
+
+/// A switch that adds gets the part of its reader, too, which trees leave out; and channels choose no way.
+#[test]
+fn programs_slower_than_their_trees_say_so() {
+    let folder = empty();
+    std::fs::write(
+        folder.path("ways.ccl"),
+        "topology ways(ranks: int = 2) {
+    ranks ranks;
+    switch hub { bandwidth = 50GBps; }
+    link r in 0..ranks: r <-> hub { bandwidth = 50GBps; }
+    link 0 <-> 1 { bandwidth = 25GBps; }
+}
+",
+    )
+    .unwrap();
+    for (question, ratio) in
+        [("allreduce --topology dgx_h100", "9/8"), ("allgather --topology ways.ccl", "3")]
+    {
+        let found = synthesize(&folder, &format!("{question} --goal bandwidth -o trees.ccl"), 0);
+        let remark = found["tree_remark"].as_str().unwrap_or_default();
+        assert!(remark.starts_with(&format!("it takes {ratio} times as long")), "{found}");
+        let text = std::fs::read_to_string(folder.path("trees.ccl")).unwrap();
+        assert!(!text.contains("No schedule is faster"), "{text}");
+    }
+}
+
+/// What would take all memory, and what would lose a file.
+#[test]
+fn numbers_and_files_that_cannot_be_are_refused() {
+    let folder = empty();
+    for line in [
+        "--steps 1..=4294967295",
+        "--point 4000000000,4000000000,1",
+        "--point 2,2,4000",
+        "--goal least-steps --prove both.ccl -o both.ccl",
+    ] {
+        let run = folder.cclc(&format!("synth allgather --topology ring(ranks=4) {line}"));
+        assert_eq!(run.status, Some(2), "{line}: {}", run.stderr);
+    }
+}
+
 /// A table of moves, which is changed by hand more easily than rules.
 #[test]
 fn tables_are_written_where_they_are_wanted() {

@@ -226,12 +226,22 @@ fn point(text: &str) -> Result<SchedulePoint, String> {
     let [Some(steps), Some(rounds), Some(chunks)] = parts.as_slice() else {
         return Err("expected steps, rounds and pieces, such as `3,7,6`".to_owned());
     };
-    let small = |number: u64| {
-        u32::try_from(number)
-            .map_err(|_| "the numbers of steps and pieces are below 2^32".to_owned())
+    let small = |number: u64, most: u32, what: &str| {
+        let number = u32::try_from(number).ok().filter(|number| *number <= most);
+        number.ok_or_else(|| format!("there are {most} {what} at most"))
     };
-    Ok(SchedulePoint { steps: small(*steps)?, rounds: *rounds, chunks: small(*chunks)? })
+    Ok(SchedulePoint {
+        steps: small(*steps, MAX_STEPS, "steps")?,
+        rounds: *rounds,
+        chunks: small(*chunks, MAX_CHUNKS, "pieces of a chunk")?,
+    })
 }
+
+/// How many steps a schedule that is asked for has at most: tables of numbers of steps are kept.
+const MAX_STEPS: u32 = 1 << 12;
+
+/// How many pieces of a chunk.
+const MAX_CHUNKS: u32 = 1 << 10;
 
 /// The parser of `--steps`.
 fn step_range(text: &str) -> Result<StepRange, String> {
@@ -254,6 +264,9 @@ fn step_range(text: &str) -> Result<StepRange, String> {
             None => (number(least)?, number(most)?.map(|most| most - 1)),
         },
     };
+    if least.max(most).is_some_and(|steps| steps > MAX_STEPS) {
+        return Err(format!("there are {MAX_STEPS} steps at most"));
+    }
     let is_empty = least.zip(most).is_some_and(|(least, most)| least > most);
     if is_empty || most == Some(0) || (least, most) == (None, None) {
         return Err(malformed());

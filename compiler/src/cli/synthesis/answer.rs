@@ -386,6 +386,9 @@ fn write_program_line(program: Option<&PointProgram>, text: &mut String) -> std:
     if let Some(path) = &program.path {
         writeln!(text, "{:>7}program: {path}", "")?;
     }
+    if let Some(remark) = &program.remark {
+        writeln!(text, "{:>7}{remark}", "")?;
+    }
     if let Some(path) = &program.packets {
         writeln!(text, "{:>7}packets: {path}", "")?;
     }
@@ -433,6 +436,8 @@ fn insert_tree_program(program: Option<&PointProgram>, fields: &mut Map<String, 
     fields.insert("tree_program".to_owned(), json!(path));
     let failure = program.and_then(|own| own.failure.as_ref());
     fields.insert("tree_failure".to_owned(), json!(failure));
+    let remark = program.and_then(|own| own.remark.as_ref());
+    fields.insert("tree_remark".to_owned(), json!(remark));
 }
 
 fn list_trees(trees: &TreeSet) -> Value {

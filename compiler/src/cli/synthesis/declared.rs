@@ -69,7 +69,7 @@ fn write_program(
     let text =
         write_scheduled_declared(&head, units, &refined, question.whole, &mut read, interrupt)
             .map_err(|why| why.to_string())?;
-    Ok(WrittenProgram { name, text })
+    Ok(WrittenProgram::new(name, text))
 }
 
 fn read_declaration(declared: &DeclaredQuestion) -> Result<Arc<str>, String> {

@@ -11,6 +11,12 @@ pub(super) fn refuse_target(args: &Synth) -> Result<(), Failure> {
     let Some(output) = args.output.as_deref() else { return Ok(()) };
     let is_program = is_one_file(output);
     let is_wrong = if is_program { output.is_dir() } else { output.exists() && !output.is_dir() };
+    if args.answer.prove.as_deref() == Some(output) {
+        return Err(Failure::Usage(format!(
+            "`-o` and `--prove` both write `{}`: choose two files",
+            files::shown(output)
+        )));
+    }
     if is_wrong {
         return Err(Failure::Usage(format!(
             "`-o {}`: programs go into a folder, or one program into a file that ends in `.ccl`",
@@ -26,6 +32,8 @@ pub(super) struct PointProgram {
     pub(super) path: Option<String>,
     /// Where the program with packets was written; none if there is none.
     pub(super) packets: Option<String>,
+    /// What is to be said of it.
+    pub(super) remark: Option<String>,
     /// Why there is no program.
     pub(super) failure: Option<String>,
 }
@@ -48,14 +56,17 @@ pub(super) fn write_files(
     for result in results {
         programs.push(result.map(|PointTexts { program, packets }| match program {
             Ok(written) => {
+                let remark = written.remark.clone();
                 let path = Some(place(written));
                 let (packets, failure) = match packets {
                     Ok(packets) => (packets.map(&mut place), None),
                     Err(why) => (None, Some(format!("with packets: {why}"))),
                 };
-                PointProgram { path, packets, failure }
+                PointProgram { path, packets, remark, failure }
             }
-            Err(why) => PointProgram { path: None, packets: None, failure: Some(why) },
+            Err(why) => {
+                PointProgram { path: None, packets: None, remark: None, failure: Some(why) }
+            }
         }));
     }
     output::refuse_losses(texts.iter().map(|own| own.path.as_path()), &reporter.sources)?;
@@ -112,7 +123,7 @@ impl ProgramTarget {
         let count = results.iter().flatten().filter(|result| result.program.is_ok()).count();
         if is_file && count > 1 {
             return Err(Failure::Usage(format!(
-                "there are {count} programs: name a folder, or choose one with `--goal size:1MiB`, `--point` or `--steps`"
+                "there are {count} programs: name a folder, or choose one with `--goal size:1MiB`, `--point`, `--goal bandwidth`, or `--goal latency` and `--steps`"
             )));
         }
         let path = output.to_owned();

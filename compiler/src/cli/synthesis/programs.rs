@@ -2,8 +2,8 @@
 
 use super::files::PointTexts;
 use compiler::driver::{
-    ScheduledFailure, write_packed_allreduce, write_packed_program, write_scheduled_packets,
-    write_scheduled_program,
+    PackedText, ScheduledFailure, write_packed_allreduce, write_packed_program,
+    write_scheduled_packets, write_scheduled_program,
 };
 use compiler::interrupt::Interrupt;
 use compiler::machine::Machine;
@@ -39,7 +39,32 @@ pub(super) struct WrittenProgram {
     pub(super) name: String,
     /// Its text, which is formatted.
     pub(super) text: String,
+    /// What is to be said of it.
+    pub(super) remark: Option<String>,
 }
+
+impl WrittenProgram {
+    /// Of which nothing is to be said.
+    pub(super) fn new(name: String, text: String) -> WrittenProgram {
+        WrittenProgram { name, text, remark: None }
+    }
+
+    /// A program of trees, whose header says that no schedule is faster if it takes as long as these.
+    fn of_trees(name: String, packed: PackedText) -> WrittenProgram {
+        let PackedText { text, slowdown } = packed;
+        let Some(slowdown) = slowdown else { return WrittenProgram::new(name, text) };
+        let remark = format!("it takes {slowdown} times as long as the trees: {SLOWER}");
+        let header = format!("As messages become long, {remark}.");
+        let text = text.replacen(FASTEST, &header, 1);
+        WrittenProgram { name, text, remark: Some(remark) }
+    }
+}
+
+/// What headers say of trees that are as fast as their bound.
+const FASTEST: &str = "No schedule is faster as messages become long.";
+
+/// Why a program may be slower than its trees.
+const SLOWER: &str = "channels choose no way where several join ranks, and a switch that adds gets the part of its reader, too";
 
 impl ProgramWriter<'_> {
     /// Writes the program of a point.
@@ -53,7 +78,7 @@ impl ProgramWriter<'_> {
         let header = self.describe_point(point, "");
         let head = self.begin(&name, &header, u64::from(size.chunks));
         let text = write_scheduled_program(&head, &point.schedule, self.whole, interrupt)?;
-        Ok(WrittenProgram { name, text })
+        Ok(WrittenProgram::new(name, text))
     }
 
     /// Writes the programs of a point, with packets if these are wanted, too.
@@ -83,7 +108,7 @@ impl ProgramWriter<'_> {
         let header = self.describe_point(point, ", for short messages");
         let head = self.begin(&name, &header, u64::from(size.chunks));
         let text = write_scheduled_packets(&head, &point.schedule, self.whole, interrupt)?;
-        Ok(text.map(|text| WrittenProgram { name, text }))
+        Ok(text.map(|text| WrittenProgram::new(name, text)))
     }
 
     fn describe_point(&self, point: &FrontierPoint, purpose: &str) -> [String; 3] {
@@ -107,14 +132,11 @@ impl ProgramWriter<'_> {
                 count(u64::from(trees.measure_depth()), "hop"),
             ),
             String::new(),
-            format!(
-                "Written by `cclc synth` {}. No schedule is faster as messages become long.",
-                env!("CARGO_PKG_VERSION")
-            ),
+            format!("Written by `cclc synth` {}. {FASTEST}", env!("CARGO_PKG_VERSION")),
         ];
         let head = self.begin(&name, &header, trees.k);
-        let text = write_packed_program(&head, trees, self.whole, interrupt)?;
-        Ok(WrittenProgram { name, text })
+        let packed = write_packed_program(&head, trees, self.whole, interrupt)?;
+        Ok(WrittenProgram::of_trees(name.clone(), packed))
     }
 
     /// Writes the program of trees of an AllReduce.
@@ -128,7 +150,7 @@ impl ProgramWriter<'_> {
         let [sums, copies] = [TreeDirection::ToRoot, TreeDirection::FromRoot]
             .map(|half| count(u64::from(trees.measure_depth(&self.machine.graph, half)), "hop"));
         let quality = match packing.end {
-            PackingEnd::BoundReached => "No schedule is faster as messages become long.",
+            PackingEnd::BoundReached => FASTEST,
             PackingEnd::AboveBound | PackingEnd::OutOfBudget | PackingEnd::TooLarge => {
                 "A faster one may exist."
             }
@@ -144,8 +166,8 @@ impl ProgramWriter<'_> {
             format!("Written by `cclc synth` {}. {quality}", env!("CARGO_PKG_VERSION")),
         ];
         let head = self.begin(&name, &header, trees.k);
-        let text = write_packed_allreduce(&head, trees, self.whole, interrupt)?;
-        Ok(WrittenProgram { name, text })
+        let packed = write_packed_allreduce(&head, trees, self.whole, interrupt)?;
+        Ok(WrittenProgram::of_trees(name.clone(), packed))
     }
 
     fn begin<'p>(&'p self, name: &'p str, header: &'p [String], chunks: u64) -> ProgramHead<'p> {

@@ -2,25 +2,30 @@
 
 use crate::synthesize::{MAX_BLOCK_CHANNELS, ProgramHead, write_head, write_requirements};
 use std::fmt::{self, Write as _};
-use synth::graph::{Topology, Vertex};
-use synth::trees::{AllReduceTrees, WeightedTree};
+use synth::graph::Topology;
+use synth::trees::{AllReduceTrees, TreeEdge, WeightedTree};
 
-/// Whether one switch joins all ranks in all trees, and each rank is the root of one piece.
+/// Whether one switch, which can add and copy, joins all ranks over memory in all trees, and each rank is the root of one
+/// piece.
 pub(super) fn are_stars(graph: &Topology, trees: &AllReduceTrees) -> bool {
-    [&trees.sums, &trees.copies].into_iter().all(|trees| {
-        let roots = trees.iter().map(|tree| (tree.root, tree.weight));
-        roots.eq(graph.ranks().map(|rank| (rank, 1)))
-            && trees.iter().all(|tree| find_center(graph, tree).is_some())
-    })
-}
-
-/// The switch at which all edges of a tree begin or end.
-fn find_center(graph: &Topology, tree: &WeightedTree) -> Option<Vertex> {
-    let mut centers =
-        tree.edges.iter().map(|edge| if graph.is_rank(edge.from) { edge.to } else { edge.from });
-    let first = centers.next().filter(|center| !graph.is_rank(*center))?;
-    let reaches_all = tree.edges.len() == graph.count_ranks() as usize;
-    (reaches_all && centers.all(|center| center == first)).then_some(first)
+    let halves = [&trees.sums, &trees.copies];
+    let mut edges = halves.into_iter().flatten().flat_map(|tree| &tree.edges);
+    let find_center = |edge: &TreeEdge| if graph.is_rank(edge.from) { edge.to } else { edge.from };
+    let Some(center) = edges.clone().next().map(find_center) else { return false };
+    let index = center.0.checked_sub(graph.count_ranks());
+    let switch = index.and_then(|index| graph.switches().get(index as usize));
+    let is_able = switch.is_some_and(|switch| switch.multicast && switch.reduce);
+    let is_memory = |edge: &TreeEdge| {
+        let mut path = edge.path.iter().filter_map(|index| graph.edges().get(index.0 as usize));
+        path.all(|edge| edge.abilities.memory)
+    };
+    is_able
+        && edges.all(|edge| find_center(edge) == center && is_memory(edge))
+        && halves.into_iter().all(|trees| {
+            let roots = trees.iter().map(|tree| (tree.root, tree.weight));
+            let spans = |tree: &WeightedTree| tree.edges.len() == graph.count_ranks() as usize;
+            roots.eq(graph.ranks().map(|rank| (rank, 1))) && trees.iter().all(spans)
+        })
 }
 
 /// Writes the program.
