@@ -172,12 +172,13 @@ fn trees_of_symmetric_machines_are_lanes() {
 fn allreduces_are_measured_by_the_buffer() {
     let folder = empty();
     // (1, 8, 1) takes 1 + 100 * 8 / 8, and (2, 2, 1) 2 + 100 * 2 / 8.
-    let line = "allreduce --topology mi300x --alpha 1 --beta 1 --goal size:100 --json";
+    let line = "allreduce --topology mi300x --alpha 1 --beta 1 --goal size:100";
     let found = synthesize(&folder, line, 0);
     assert_eq!(list_sizes(&found), [[1, 8, 1], [2, 2, 1]]);
     let times = found["sizes"][0]["times"].as_array().unwrap();
     assert_eq!((&times[0], &times[1]), (&"101".into(), &"27".into()));
-    let found = synthesize(&folder, "allreduce --topology full(ranks=4) --relay none --goal latency", 0);
+    let found =
+        synthesize(&folder, "allreduce --topology full(ranks=4) --relay none --goal latency", 0);
     assert_eq!(list_sizes(&found), [[1, 4, 1]]);
     // Where nothing is known to be best, nothing is complete.
     let found = synthesize(&folder, "allreduce --topology dgx_h100(boxes=16) --goal latency", 3);
@@ -190,11 +191,12 @@ fn programs_slower_than_their_trees_say_so() {
     let folder = empty();
     std::fs::write(
         folder.path("ways.ccl"),
-        "topology ways(ranks: int = 2) {
-    ranks ranks;
-    switch hub { bandwidth = 50GBps; }
-    link r in 0..ranks: r <-> hub { bandwidth = 50GBps; }
-    link 0 <-> 1 { bandwidth = 25GBps; }
+        "topology ways {
+    ranks 2;
+    switch hub { abilities = [memory]; }
+    link 0 <-> hub, bandwidth = 50GBps, abilities = [memory];
+    link 1 <-> hub, bandwidth = 50GBps, abilities = [memory];
+    link 0 <-> 1, bandwidth = 25GBps, abilities = [memory];
 }
 ",
     )

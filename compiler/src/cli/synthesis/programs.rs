@@ -13,7 +13,7 @@ use compiler::synthesize::{
 use std::sync::Arc;
 use synth::collective::CollectiveKind;
 use synth::frontier::{FrontierPoint, PointStatus};
-use synth::trees::{AllReducePacking, PackingEnd, TreeDirection, TreeSet};
+use synth::trees::{AllReducePacking, PackingEnd, TreeDirection, TreeSet, WeightedTree};
 
 /// What all programs of a run have in common.
 pub(super) struct ProgramWriter<'a> {
@@ -49,11 +49,12 @@ impl WrittenProgram {
         WrittenProgram { name, text, remark: None }
     }
 
-    /// A program of trees, whose header says that no schedule is faster if it takes as long as these.
-    fn of_trees(name: String, packed: PackedText) -> WrittenProgram {
+    /// A program of trees, whose header says that no schedule is faster if it takes as long as these; otherwise why it does
+    /// not.
+    fn of_trees(name: String, packed: PackedText, why: &str) -> WrittenProgram {
         let PackedText { text, slowdown } = packed;
         let Some(slowdown) = slowdown else { return WrittenProgram::new(name, text) };
-        let remark = format!("it takes {slowdown} times as long as the trees: {SLOWER}");
+        let remark = format!("it takes {slowdown} times as long as the trees: {why}");
         let header = format!("As messages become long, {remark}.");
         let text = text.replacen(FASTEST, &header, 1);
         WrittenProgram { name, text, remark: Some(remark) }
@@ -64,7 +65,10 @@ impl WrittenProgram {
 const FASTEST: &str = "No schedule is faster as messages become long.";
 
 /// Why a program may be slower than its trees.
-const SLOWER: &str = "channels choose no way where several join ranks, and a switch that adds gets the part of its reader, too";
+const NO_WAYS: &str = "channels choose none of several ways between ranks";
+
+/// The same where switches add.
+const READS_OWN: &str = "a switch that adds gets its reader's part, too";
 
 impl ProgramWriter<'_> {
     /// Writes the program of a point.
@@ -136,7 +140,7 @@ impl ProgramWriter<'_> {
         ];
         let head = self.begin(&name, &header, trees.k);
         let packed = write_packed_program(&head, trees, self.whole, interrupt)?;
-        Ok(WrittenProgram::of_trees(name.clone(), packed))
+        Ok(WrittenProgram::of_trees(name.clone(), packed, NO_WAYS))
     }
 
     /// Writes the program of trees of an AllReduce.
@@ -167,7 +171,10 @@ impl ProgramWriter<'_> {
         ];
         let head = self.begin(&name, &header, trees.k);
         let packed = write_packed_allreduce(&head, trees, self.whole, interrupt)?;
-        Ok(WrittenProgram::of_trees(name.clone(), packed))
+        let graph = &self.machine.graph;
+        let adds = |tree: &WeightedTree| tree.edges.iter().any(|edge| !graph.is_rank(edge.to));
+        let why = if trees.sums.iter().any(adds) { READS_OWN } else { NO_WAYS };
+        Ok(WrittenProgram::of_trees(name.clone(), packed, why))
     }
 
     fn begin<'p>(&'p self, name: &'p str, header: &'p [String], chunks: u64) -> ProgramHead<'p> {
