@@ -125,10 +125,9 @@ def judge_goal(options, machine, collective, goal, folder, seen, result):
     if answer["ranks"] != machine.ranks:
         raise Failed(f"{answer['ranks']} ranks")
     found = [Found(point["program"], point["failure"]) for point in answer["points"]]
-    if "trees" in answer:
+    if "tree_program" in answer:
         found.append(Found(answer["tree_program"], answer["tree_failure"]))
-    # No program is written for trees of an AllReduce.
-    if not found and "sums" not in answer:
+    if not found:
         raise Failed(f"nothing was found: {answer['notes']}")
     # What is not the best for a size has no program, and no reason why.
     if is_choice:
