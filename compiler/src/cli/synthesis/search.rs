@@ -65,7 +65,7 @@ impl Question<'_> {
         Ok(())
     }
 
-    /// Looks for schedules and trees.
+    /// Looks for trees, which take less time, and then for schedules.
     pub(super) fn search(&self, observer: &dyn SearchObserver) -> Result<Synthesis, SearchError> {
         let Question { args, asked, machine, .. } = self;
         let topology = &machine.graph;
@@ -74,10 +74,6 @@ impl Question<'_> {
         let is_limited = args.steps.is_some() || args.goal == SynthGoal::LeastSteps;
         let mut found = Synthesis { is_limited, ..Synthesis::default() };
         let may_have_trees = |kind| kind == CollectiveKind::AllReduce || has_trees(kind);
-        if !only_trees || !kind.is_some_and(may_have_trees) {
-            let request = self.read_request(observer);
-            found.frontier = Some(find_frontier(topology, &asked.collective, &request)?);
-        }
         let wants_trees = match (&args.goal, args.engine) {
             (SynthGoal::Latency | SynthGoal::LeastSteps, _) => false,
             (_, SynthEngine::Auto | SynthEngine::Trees) => true,
@@ -99,6 +95,10 @@ impl Question<'_> {
             let trees =
                 pack_collective_trees(topology, kind, request).map_err(SearchError::Bound)?;
             found.take_trees(trees, self.max_hops);
+        }
+        if !only_trees || !kind.is_some_and(may_have_trees) {
+            let request = self.read_request(observer);
+            found.frontier = Some(find_frontier(topology, &asked.collective, &request)?);
         }
         Ok(found)
     }
