@@ -2,6 +2,7 @@
 
 use super::costs::CostTable;
 use super::files::PointProgram;
+use super::programs::count;
 use super::search::Synthesis;
 use compiler::machine::Machine;
 use compiler::machine::listing::write_rate;
@@ -74,16 +75,13 @@ impl SynthesisAnswer<'_> {
             write_program_line(programs.next().and_then(Option::as_ref), text)?;
         }
         if let Some(trees) = self.found.find_trees() {
-            let (count, time) = (trees.k, self.write_rounds(trees.rho));
-            let depth = trees.measure_depth();
-            let [trees, hops] =
-                [(count, "tree"), (u64::from(depth), "hop")].map(|(number, one)| {
-                    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
-                });
+            let (k, time) = (trees.k, self.write_rounds(trees.rho));
+            let hops = count(trees.measure_depth().into(), "hop");
+            let trees = count(k, "tree");
             writeln!(
                 text,
-                "{:>7}{:>8}{:>8}{time:>14}  optimal (proved) as messages become long: {trees} for each root, paths of at most {hops}",
-                "trees", "", count
+                "{:>7}{:>8}{k:>8}{time:>14}  optimal (proved) as messages become long: {trees} for each root, paths of at most {hops}",
+                "trees", ""
             )?;
             write_program_line(programs.next().and_then(Option::as_ref), text)?;
         }
@@ -117,8 +115,6 @@ impl SynthesisAnswer<'_> {
         if self.points().is_empty() {
             writeln!(text, "{:>7}{:>8}{:>8}{:>14}  status", "", "", "pieces", "rounds/buffer")?;
         }
-        let hops =
-            |depth: u32| if depth == 1 { "1 hop".to_owned() } else { format!("{depth} hops") };
         writeln!(
             text,
             "{:>7}{:>8}{:>8}{time:>14}  {status}: {} pieces of the buffer, sums over at most {}, copies over at most {}",
@@ -126,8 +122,8 @@ impl SynthesisAnswer<'_> {
             "",
             trees.k,
             trees.k,
-            hops(sums),
-            hops(copies)
+            count(sums.into(), "hop"),
+            count(copies.into(), "hop")
         )
     }
 

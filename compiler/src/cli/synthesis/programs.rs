@@ -221,6 +221,7 @@ pub(super) fn describe_point(
     ]
 }
 
-fn count(number: u64, one: &str) -> String {
+/// So many of something whose plural ends in s.
+pub(super) fn count(number: u64, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }

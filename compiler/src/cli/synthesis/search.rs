@@ -53,10 +53,8 @@ impl Question<'_> {
 
     /// Refuses to prove bounds of schedules that are not looked for.
     pub(super) fn refuse_proof(&self) -> Result<(), Failure> {
-        let kind = find_kind(self.asked);
-        let has_trees =
-            kind.is_some_and(|kind| kind == CollectiveKind::AllReduce || has_trees(kind));
-        if self.args.answer.prove.is_some() && self.looks_for_trees() && has_trees {
+        let may_have = find_kind(self.asked).is_some_and(may_have_trees);
+        if self.args.answer.prove.is_some() && self.looks_for_trees() && may_have {
             return Err(Failure::Usage(
                 "`--prove` is about schedules of steps: leave `--goal bandwidth` and `--engine trees` out, or use `cclc bound --prove`"
                     .to_owned(),
@@ -73,7 +71,6 @@ impl Question<'_> {
         let kind = find_kind(asked);
         let is_limited = args.steps.is_some() || args.goal == SynthGoal::LeastSteps;
         let mut found = Synthesis { is_limited, ..Synthesis::default() };
-        let may_have_trees = |kind| kind == CollectiveKind::AllReduce || has_trees(kind);
         let wants_trees = match (&args.goal, args.engine) {
             (SynthGoal::Latency | SynthGoal::LeastSteps, _) => false,
             (_, SynthEngine::Auto | SynthEngine::Trees) => true,
@@ -81,20 +78,20 @@ impl Question<'_> {
                 only_trees
             }
         };
-        if let Some(kind) = kind
-            && wants_trees
-            && kind == CollectiveKind::AllReduce
-        {
-            let request = PackRequest { observer, ..PackRequest::default() };
-            let packing = find_allreduce_trees(topology, request).map_err(SearchError::Bound)?;
-            found.take_allreduce(packing, topology, self.max_hops);
-        } else if let Some(kind) = kind
-            && wants_trees
-        {
-            let request = PackRequest { observer, ..PackRequest::default() };
-            let trees =
-                pack_collective_trees(topology, kind, request).map_err(SearchError::Bound)?;
-            found.take_trees(trees, self.max_hops);
+        let request = PackRequest { observer, ..PackRequest::default() };
+        let of_trees = if wants_trees { kind } else { None };
+        match of_trees {
+            Some(CollectiveKind::AllReduce) => {
+                let packing =
+                    find_allreduce_trees(topology, request).map_err(SearchError::Bound)?;
+                found.take_allreduce(packing, topology, self.max_hops);
+            }
+            Some(kind) => {
+                let trees =
+                    pack_collective_trees(topology, kind, request).map_err(SearchError::Bound)?;
+                found.take_trees(trees, self.max_hops);
+            }
+            None => {}
         }
         if !only_trees || !kind.is_some_and(may_have_trees) {
             let request = self.read_request(observer);
@@ -144,6 +141,11 @@ impl Question<'_> {
             ..own
         }
     }
+}
+
+/// Whether there are trees for a collective, in one direction or, for an AllReduce, in both.
+fn may_have_trees(kind: CollectiveKind) -> bool {
+    kind == CollectiveKind::AllReduce || has_trees(kind)
 }
 
 impl Synthesis {
