@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// What trees are to the model.
 #[derive(Clone, Copy)]
-struct PackedTrees {
+struct TreeCost {
     /// How many hops the longest way has.
     depth: u32,
     /// The latency of the slowest way, in nanoseconds.
@@ -79,7 +79,7 @@ impl CostModel {
         size: Rational,
     ) -> Result<Rational, ArithmeticError> {
         let measure = |tree| measure_latency(topology, tree, trees.direction);
-        let packed = PackedTrees {
+        let packed = TreeCost {
             depth: trees.measure_depth(),
             latency: trees.trees.iter().map(measure).max().unwrap_or(0),
             rho: trees.rho,
@@ -101,7 +101,7 @@ impl CostModel {
     ) -> Result<Rational, ArithmeticError> {
         let halves =
             [(TreeDirection::ToRoot, &trees.sums), (TreeDirection::FromRoot, &trees.copies)];
-        let mut packed = PackedTrees { depth: 0, latency: 0, rho: trees.rho, pieces: trees.k };
+        let mut packed = TreeCost { depth: 0, latency: 0, rho: trees.rho, pieces: trees.k };
         for (direction, half) in halves {
             packed.depth += trees.measure_depth(topology, direction);
             let latencies = half.iter().map(|tree| measure_latency(topology, tree, direction));
@@ -113,7 +113,7 @@ impl CostModel {
     fn estimate_packed(
         &self,
         topology: &Topology,
-        packed: PackedTrees,
+        packed: TreeCost,
         size: Rational,
     ) -> Result<Rational, ArithmeticError> {
         let depth = Rational::from_integer(packed.depth.into());
