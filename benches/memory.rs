@@ -12,8 +12,7 @@
 mod subject;
 
 use compiler::ir::memory::accesses;
-use compiler::ir::run::each_op;
-use compiler::ir::{Action, Program};
+use compiler::ir::{Action, Program, all_ops};
 use peak_alloc::PeakAlloc;
 use subject::subjects;
 
@@ -54,7 +53,7 @@ fn most(work: impl FnOnce()) -> usize {
 fn edges(program: &Program) -> usize {
     let mut edges = 0;
     for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
-        each_op(&block.ops, &mut |op| edges += tells(&op.action));
+        all_ops(&block.ops).for_each(|op| edges += tells(&op.action));
     }
     edges
 }

@@ -35,9 +35,11 @@ mod windows;
 
 use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::interpreter::{self, Memory, Outcome, Stuck};
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::ir::run::{self, Grain, Memory, Outcome, Stuck};
+use crate::ir::grain::{Grain, count_parts};
+use crate::ir::windows::choose_windows;
 use crate::phase::phase;
 use crate::source::At;
 use budget::{Exceeded, PARTS, RUN, SIZES};
@@ -161,7 +163,7 @@ fn found_in(
     let unbalanced = matching::check(program);
     drop(balancing);
     if !unbalanced.is_empty() {
-        return weakest::mend(program, run::parts(program), unbalanced, interrupt);
+        return weakest::mend(program, count_parts(program), unbalanced, interrupt);
     }
     if interrupt.is_set() {
         return unbalanced;
@@ -195,7 +197,7 @@ fn found_in(
     if !has_errors(&found) {
         found.extend(classes.left_out.and_then(|why| sizes_left_out(program, why)));
     }
-    if !has_errors(&found) && run::windows(program).are_left_out() {
+    if !has_errors(&found) && choose_windows(program).are_left_out() {
         found.extend(without_windows(program));
     }
     if !has_errors(&found) {
@@ -274,7 +276,7 @@ fn in_class(
 
 /// Whether some block can never go on.
 fn standing(program: &ir::Program, parts: u32, interrupt: &Interrupt) -> Vec<Diagnostic> {
-    match outcome(|| run::run_in(program, parts, RUN.amount())) {
+    match outcome(|| interpreter::run_in(program, parts, RUN.amount())) {
         Outcome::Stuck(stuck) => deadlocks(program, parts, &stuck),
         Outcome::Finished(_) => shared::check(program),
         Outcome::TooLong => {
@@ -337,7 +339,7 @@ fn with_parts(
     if is_sound && unproved.is_empty() {
         return same_bits(program, (grain, parts), interrupt);
     }
-    match outcome(|| run::run_in(program, parts, RUN.amount())) {
+    match outcome(|| interpreter::run_in(program, parts, RUN.amount())) {
         Outcome::Stuck(stuck) => deadlocks(program, parts, &stuck),
         Outcome::Finished(memory) => {
             let rewritten = memory.rewritten();
@@ -396,14 +398,14 @@ fn same_bits(
     if program.ranks.iter().all(|rank| rank.same.is_empty()) {
         return Vec::new();
     }
-    let found = match outcome(|| run::run_at(program, grain, RUN.amount())) {
+    let found = match outcome(|| interpreter::run_at(program, grain, RUN.amount())) {
         Outcome::Finished(memory) => same::check(program, &memory),
         Outcome::Stuck(_) | Outcome::TooLong => {
             return not_made(program, "for equal bits", RUN.exceeded(), interrupt);
         }
     };
     let Some(coarse) = found else { return Vec::new() };
-    let fine = match outcome(|| run::run_in(program, parts, RUN.amount())) {
+    let fine = match outcome(|| interpreter::run_in(program, parts, RUN.amount())) {
         Outcome::Finished(memory) => same::check(program, &memory),
         Outcome::Stuck(_) | Outcome::TooLong => None,
     };
@@ -414,7 +416,7 @@ fn same_bits(
 fn at_coarse_grain(subject: &Subject<'_>, grain: Grain, interrupt: &Interrupt) -> Vec<Diagnostic> {
     let found = match &subject.folded {
         Some(folded) => folded.reports(grain, interrupt),
-        None => match outcome(|| run::run_at(subject.program, grain, RUN.amount())) {
+        None => match outcome(|| interpreter::run_at(subject.program, grain, RUN.amount())) {
             Outcome::Finished(memory) => {
                 let rewritten = memory.rewritten();
                 match race::check(subject.program, &rewritten, Beyond::Nothing, interrupt) {
@@ -460,7 +462,7 @@ fn is_sound_at(
     sizes: &mut Sizes,
     interrupt: &Interrupt,
 ) -> bool {
-    match outcome(|| run::run_at(program, grain, RUN.amount())) {
+    match outcome(|| interpreter::run_at(program, grain, RUN.amount())) {
         Outcome::Finished(memory) => {
             let rewritten = memory.rewritten();
             if broken(program, memory).is_some() {
@@ -478,7 +480,7 @@ fn is_sound_at(
 /// The memory that a run left, where it does not hold what is promised. Otherwise it is dropped: nobody needs it again,
 /// and it takes more room than everything else.
 fn broken(program: &ir::Program, memory: Memory) -> Option<Memory> {
-    Some(memory).filter(|memory| !run::keeps_promises(program, memory))
+    Some(memory).filter(|memory| !interpreter::keeps_promises(program, memory))
 }
 
 /// The outcome of a symbolic run, which shows deadlocks and what is left in memory.

@@ -28,7 +28,6 @@ mod report;
 mod schedule;
 mod sizes;
 mod thread;
-mod transfer;
 mod user;
 
 use crate::diagnostic::Diagnostic;
@@ -158,7 +157,7 @@ pub enum Awaits {
 pub struct Trial<'p> {
     program: &'p Program,
     /// What blocks do, for each size.
-    codes: Vec<code::Code<'p>>,
+    codes: Vec<code::SizeCode<'p>>,
     data: data::Data,
     settings: Settings,
 }
@@ -174,7 +173,7 @@ impl<'p> Trial<'p> {
         if bytes > settings.max_bytes {
             return Err(TooLarge::Memory(bytes));
         }
-        let codes = code::of_sizes(program, &settings.chunk_bytes).ok_or(TooLarge::Steps)?;
+        let codes = code::prepare_sizes(program, &settings.chunk_bytes).ok_or(TooLarge::Steps)?;
         Ok(Trial { program, codes, data: data::Data::new(program, &settings), settings })
     }
 

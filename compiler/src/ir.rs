@@ -8,17 +8,20 @@
 
 #[cfg(test)]
 pub(crate) mod build;
+pub mod contribution;
 pub mod counter;
+pub mod grain;
 pub mod memory;
+pub mod pace;
 pub mod parts;
 pub mod print;
 pub mod region;
-pub mod run;
 pub mod scratch;
 pub mod sharing;
 pub mod threads;
 pub mod traffic;
 pub(crate) mod weave;
+pub mod windows;
 
 mod channel;
 mod op;
@@ -89,8 +92,8 @@ pub struct Program {
     pub flush_waits: bool,
     /// How many copies of the program's operations `ranks` holds already: 1 until the replication pass ran.
     pub instances_done: u32,
-    /// The size of chunks for which the program is checked, if it is not for [`run::windows`] to choose.
-    pub chunk_size: Option<run::ChunkSize>,
+    /// The size of chunks for which the program is checked, if it is not for [`windows::choose_windows`] to choose.
+    pub chunk_size: Option<windows::ChunkSize>,
 }
 
 impl Program {

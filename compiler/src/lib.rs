@@ -20,6 +20,8 @@ pub mod machine;
 pub mod syntax;
 pub mod resolve;
 pub mod ir;
+pub mod events;
+pub mod interpreter;
 pub mod elaborate;
 pub mod check;
 pub mod optimize;

@@ -18,8 +18,9 @@ use compiler::diagnostic::render::{self, Colors};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
 use compiler::driver::{self, Lowered, Proof, Target};
 use compiler::elaborate::{self, Settings};
+use compiler::interpreter::{self, Outcome, Value};
 use compiler::interrupt::Interrupt;
-use compiler::ir::run::{self, Outcome, Value};
+use compiler::ir::grain::count_parts;
 use compiler::ir::traffic::traffic;
 use compiler::optimize::{self, Stage};
 use compiler::resolve::program::{ProgramId, Unit};
@@ -328,16 +329,16 @@ fn same_plan(dump: &str, expected: &[u8], (proof, said): (Proof, &[Code])) -> Re
 
 /// The number of parts that chunks are divided into when a program is compared with the result of the passes.
 fn comparable(program: &ir::Program) -> Option<u32> {
-    optimize::replicate::replicable(program).is_ok().then(|| run::parts(program))
+    optimize::replicate::replicable(program).is_ok().then(|| count_parts(program))
 }
 
 /// Every rank's output; none if the program does not finish, which only cases may do, or takes too long.
 fn outputs(program: &ir::Program, parts: u32, name: &str) -> Option<Vec<Vec<Value>>> {
     // The ports of MSCCL++'s unit tests show single operations, and compute nothing useful.
     let sound = !name.contains("tests/cases") && !name.contains("unit_tests.ccl");
-    match run::run_in(program, parts, STEPS) {
+    match interpreter::run_in(program, parts, STEPS) {
         Outcome::Finished(memory) => {
-            let broken = run::broken_promises(program, &memory);
+            let broken = interpreter::broken_promises(program, &memory);
             assert!(!sound || program.instances_done > 1 || broken.is_none(), "{name}: {broken:?}");
             Some(program.ranks.ids().map(|rank| memory.output(program, rank)).collect())
         }

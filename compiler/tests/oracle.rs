@@ -11,6 +11,8 @@
 //! orders them. Races are judged in separate runs. Other runs delay stores and let loads return old copies; a test
 //! requires that every wrong value found there is explained by a race.
 //!
+//! The compiler's own way from operations to steps is compared with this one ([`steps`]).
+//!
 //! The interpreter judges all programs of this project and plans that others made, which must be right except for those
 //! known to be wrong ([`WRONG`], [`WRONG_PLANS`]), and small defects ([`defects`]), which it must find. It also judges
 //! the checker: on [`mutants`] and random programs ([`random`]), both must say the same ([`agreement`]); of small
@@ -71,6 +73,8 @@ mod promises;
 mod shared;
 #[path = "oracle/sizes.rs"]
 mod sizes;
+#[path = "oracle/steps.rs"]
+mod steps;
 #[path = "oracle/witnesses.rs"]
 mod witnesses;
 

@@ -8,7 +8,8 @@ use super::names;
 use super::race::Early;
 use crate::diagnostic::witness::{Finding, Witness};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{Program, RankId, run};
+use crate::ir::grain::count_parts;
+use crate::ir::{Program, RankId};
 
 /// Reports the first rank that may end too early; usually all have one cause.
 pub(super) fn report(program: &Program, early: &[Early]) -> Option<Diagnostic> {
@@ -22,7 +23,7 @@ pub(super) fn report(program: &Program, early: &[Early]) -> Option<Diagnostic> {
     };
     let report = report.note(waits(program, first));
     let report = others(report, early.iter().map(|one| one.missing.len()).sum());
-    Some(match EventGraph::new(program, run::parts(program)) {
+    Some(match EventGraph::new(program, count_parts(program)) {
         Some(graph) => show(&graph, first.rank, *begins, report),
         None => report,
     })

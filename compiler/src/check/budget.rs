@@ -5,6 +5,7 @@
 //! [`Budget::ALL`]; `docs/proof.md` has the same list.
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::grain::MOST_PARTS;
 use crate::source::At;
 use std::cell::RefCell;
 use std::fmt;
@@ -77,7 +78,7 @@ budgets! {
         "each order is a check of its own; groups that all have as many blocks have two";
     SIZES: "sizes with uneven slices", 60_000_000, "cells of the ranks that are followed, over all sizes", NOT_RUN,
         "as long as the other checks of the largest programs";
-    PARTS: "windows of pipelines", crate::ir::run::MOST_PARTS as u64, "parts of a chunk", NOT_RUN,
+    PARTS: "windows of pipelines", MOST_PARTS as u64, "parts of a chunk", NOT_RUN,
         "units with no common divisor would cut chunks into as many parts as their product";
     SIZES_OF_WINDOWS: "sizes with few windows", 32, "sizes", NOT_RUN,
         "each is a check of its own; pipelines over as many chunks each, in windows of one size, have few";

@@ -16,7 +16,7 @@
 //!   one window and those of the given program, there is a class for each way in which windows tile chunks
 //!   (`windows.rs`), where slices are even. The last of several windows may be shorter, but it is so in all operations alike.
 //! * Long messages. Where pipelines may run ahead of each other, they do not wait until they have gone through as many
-//!   windows as they may be ahead ([`run::Pace`]), or through all that the largest message has. Only whether all blocks
+//!   windows as they may be ahead ([`crate::ir::pace::Pace`]), or through all that the largest message has. Only whether all blocks
 //!   come to their ends is checked there: with fewer windows, less is waited for, so a race shows with few windows already.
 
 use super::borders;
@@ -27,8 +27,10 @@ use super::race::overlay;
 use super::race::step::meet;
 use super::windows;
 use crate::bytes;
+use crate::ir::grain::{Grain, MOST_PARTS, count_parts, find_coarsest_grain, gcd};
 use crate::ir::memory::accesses;
-use crate::ir::run::{self, ChunkSize, Grain};
+use crate::ir::pace::measure_pace;
+use crate::ir::windows::{ChunkSize, choose_windows};
 use crate::ir::{Action, Op, Operand, Pipeline, Program, Signal, Slice, Transfer, all_ops};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -104,7 +106,7 @@ pub(super) fn classes(program: &Program) -> Classes {
         let served = window.saturating_add(1).max(*served.start())..=*served.end();
         (classes.all, classes.left_out) = several_windows(program, served);
     }
-    if *served.start() <= window || run::windows(program).are_left_out() {
+    if *served.start() <= window || choose_windows(program).are_left_out() {
         let once = Rc::new(once(program));
         let served = *served.start()..=window.min(*served.end()).max(*served.start());
         let (all, left_out) = straight(Subject::Once(&once), served);
@@ -165,11 +167,11 @@ impl Class {
     fn whole(subject: Subject<'_>) -> Class {
         const ONCE: &str = "this happens when a message is no larger than a window of a pipeline";
         let (program, variant) = (subject.program(), subject.variant());
-        let parts = run::parts(program);
+        let parts = count_parts(program);
         let said = variant.is_some().then(|| ONCE.to_owned());
         // Chunks that are treated as one have the windows of one: fewer than they have where the largest message has few.
         let is_coarse = !has_pipelines(program) || !is_short(program);
-        let coarse = is_coarse.then(|| run::coarsest(program, parts)).flatten();
+        let coarse = is_coarse.then(|| find_coarsest_grain(program, parts)).flatten();
         let sought = Sought::All;
         Class { program: variant, parts, coarse, size: None, is_exact: true, said, sought }
     }
@@ -192,7 +194,7 @@ impl Class {
             if size.windows == 1 { "" } else { "s" }
         );
         Class {
-            parts: run::parts(&program),
+            parts: count_parts(&program),
             program: Some(Rc::new(program)),
             coarse: None,
             size: message,
@@ -247,9 +249,7 @@ fn straight(subject: Subject<'_>, served: RangeInclusive<u64>) -> (Vec<Class>, O
     let is_needed = !even.is_empty() || uneven.is_empty();
     let mut first = is_needed.then(whole);
     // Where chunks would need too many parts, fewer may make the same pattern.
-    for (class, alike) in
-        first.iter_mut().zip(even.iter().filter(|one| one.parts > run::MOST_PARTS))
-    {
+    for (class, alike) in first.iter_mut().zip(even.iter().filter(|one| one.parts > MOST_PARTS)) {
         (class.parts, class.coarse) = (alike.parts, Some(alike.grain));
     }
     let uneven = uneven.into_iter().map(|alike| Class::uneven(subject, alike));
@@ -284,7 +284,7 @@ fn uneven_slices_matter(program: &Program) -> bool {
 
 /// Whether the parts that chunks are cut into make all slices whole: there may be too many of them.
 fn are_whole(program: &Program) -> bool {
-    slices_are_even(program, run::parts(program).into())
+    slices_are_even(program, count_parts(program).into())
 }
 
 /// Whether chunks of so many units make all slices whole.
@@ -298,12 +298,12 @@ fn slices_are_even(program: &Program, units: u64) -> bool {
 fn serves_even(program: &Program, served: &RangeInclusive<u64>) -> bool {
     let part = |shape: &Shape| {
         let count = u64::from(shape.count);
-        count / run::gcd(count, shape.size.into()).max(1)
+        count / gcd(count, shape.size.into()).max(1)
     };
     let period = shapes(program)
         .iter()
         .map(part)
-        .fold(1, |all: u64, part| (all / run::gcd(all, part).max(1)).saturating_mul(part));
+        .fold(1, |all: u64, part| (all / gcd(all, part).max(1)).saturating_mul(part));
     served.start().div_ceil(period).saturating_mul(period) <= *served.end()
 }
 
@@ -388,15 +388,15 @@ fn window(program: &Program) -> u64 {
 /// Whether the largest message that the plan serves is not much larger than the one that is checked.
 fn is_short(program: &Program) -> bool {
     let most = served(program).end().saturating_mul(alignment(program));
-    run::windows(program).bytes(1).is_some_and(|checked| most / checked.max(1) < program.chunks())
+    choose_windows(program).bytes(1).is_some_and(|checked| most / checked.max(1) < program.chunks())
 }
 
 /// The class of messages so long that pipelines that run ahead have to wait, or, if the plan serves none that long, of the
 /// longest; none if no pipeline runs ahead, or longer messages than the usual ones are not served. Its program has the
 /// synchronization of all pipelines, but not the data that they move.
 fn long(program: &Program) -> Option<Class> {
-    let ahead = run::pace(program).ahead;
-    let usual = run::windows(program).bytes(1)?;
+    let ahead = measure_pace(program).ahead;
+    let usual = choose_windows(program).bytes(1)?;
     // One window more than what may be ahead shows the wait, and another one what comes after it.
     let pipelines = program.all_ops().filter_map(Op::pipeline);
     let size =
@@ -426,7 +426,7 @@ fn long(program: &Program) -> Option<Class> {
     Some(Class {
         program: Some(Rc::new(long)),
         // For what is outside of pipelines.
-        parts: run::parts(program),
+        parts: count_parts(program),
         coarse: None,
         size: None,
         is_exact: false,

@@ -13,7 +13,7 @@ use super::names;
 use super::nearest;
 use crate::diagnostic::witness::{Event, Finding, Step, Wait, Witness};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::run::{self, Awaits, Outcome, Stuck};
+use crate::interpreter::{self, Awaits, Outcome, Stuck};
 use crate::ir::{self, Action, BarrierId, Buffer, RankId};
 
 /// How many blocks of a cycle are named.
@@ -67,7 +67,8 @@ pub(super) fn explain(program: &ir::Program, parts: u32, stuck: &[Stuck]) -> Vec
 }
 
 fn waiter<'a>(graph: &EventGraph, stuck: &'a Stuck) -> Option<Waiter<'a>> {
-    let step = Step { operation: stuck.operation, inner: stuck.inner };
+    let inner = stuck.site.inner.map(|inner| (inner.operation, inner.turn));
+    let step = Step { operation: stuck.site.operation, inner };
     Some(Waiter { stuck, moment: graph.at_step(stuck.rank, stuck.block, step)? })
 }
 
@@ -107,7 +108,7 @@ fn unanswered_report(graph: &EventGraph, waiters: &[Waiter], one: &Waiter) -> Di
 /// Adds to a report a witness for some block that stands still in the end, where the run does not reach the block that
 /// the report is about. If there is none, adds `finding` without a schedule.
 pub(super) fn show_any(graph: &EventGraph, mut report: Diagnostic, finding: Finding) -> Diagnostic {
-    if let Outcome::Stuck(stuck) = run::run(graph.program, super::budget::RUN.amount()) {
+    if let Outcome::Stuck(stuck) = interpreter::run(graph.program, super::budget::RUN.amount()) {
         for one in &stuck {
             let Some(one) = waiter(graph, one) else { continue };
             report = show(graph, &[(&one, None)], report);

@@ -13,7 +13,8 @@
 //! distance from the beginnings of two operations, and packets take up twice the space of their payload: where threads do not
 //! meet in between, the order of all distances and of their doubles is a part of the pattern.
 
-use crate::ir::{Program, run};
+use crate::ir::Program;
+use crate::ir::grain::gcd;
 use std::collections::BTreeSet;
 
 /// The slices of a program that may end within chunks.
@@ -73,7 +74,7 @@ impl Ends {
 
     /// The number of units after which everything repeats, shifted.
     pub(super) fn period(&self) -> u64 {
-        let share = |form: &Form| form.count / run::gcd(form.count, form.size);
+        let share = |form: &Form| form.count / gcd(form.count, form.size);
         self.forms.iter().map(share).fold(1, common)
     }
 
@@ -183,7 +184,7 @@ impl Form {
 
 /// The least common multiple.
 fn common(one: u64, other: u64) -> u64 {
-    (one / run::gcd(one, other).max(1)).saturating_mul(other)
+    (one / gcd(one, other).max(1)).saturating_mul(other)
 }
 
 #[cfg(test)]

@@ -23,8 +23,8 @@ mod unsure;
 
 use super::budget::{Exceeded, PLACES, STATES};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::interpreter::{Awaits, Stuck};
 use crate::ir::counter::{Counter, Owned, takes};
-use crate::ir::run::{Awaits, Stuck};
 use crate::ir::sharing::Sharing;
 use crate::ir::{BlockId, OriginId, Program, RankId};
 use model::Model;
@@ -162,7 +162,9 @@ fn round<'p>(
 /// that is not done in this one lacks only what others took.
 pub(super) fn standing(program: &Program, stuck: &[Stuck]) -> Option<Diagnostic> {
     let sharing = Sharing::accepted(program);
-    let one = stuck.iter().find(|one| sharing.is_awaited(one.rank, one.awaits))?;
+    let one = stuck.iter().find(|one| {
+        one.awaits.counter().is_some_and(|counter| sharing.is_shared(one.rank, counter))
+    })?;
     let counter = match one.awaits {
         Awaits::Signal(id) => Counter::Channel(id),
         Awaits::Semaphore(id) => Counter::Semaphore(id),

@@ -24,6 +24,8 @@ use super::found::Found;
 use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::counter::Counter;
+use crate::ir::grain::count_parts;
+use crate::ir::windows::choose_windows;
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId};
 use crate::source::At;
 use crate::table::Table;
@@ -150,7 +152,7 @@ struct Uses {
 
 /// Checks every channel and semaphore.
 pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
-    let windows = ir::run::windows(program);
+    let windows = choose_windows(program);
     let ordered = |rank| lanes::unordered(program, &windows, rank).is_empty();
     if summary::is_sound(program) && program.ranks.iter().all(ordered) {
         return Vec::new();
@@ -189,7 +191,7 @@ impl<'p> Context<'p> {
         &self,
         show: impl FnOnce(&EventGraph<'p>, Diagnostic) -> Diagnostic,
     ) -> impl FnOnce(Diagnostic) -> Diagnostic {
-        let graph = || EventGraph::new(self.program, ir::run::parts(self.program));
+        let graph = || EventGraph::new(self.program, count_parts(self.program));
         move |report| match self.graph.get_or_init(graph) {
             Some(graph) => show(graph, report),
             None => report,
@@ -255,7 +257,7 @@ impl<'p> Context<'p> {
 
 /// Whether [`check`] would find nothing.
 pub(super) fn is_clean(program: &ir::Program) -> bool {
-    let windows = ir::run::windows(program);
+    let windows = choose_windows(program);
     let entries = ClockEntries::new();
     let uses: Table<RankId, Uses> =
         program.ranks.iter().map(|rank| uses_of(program, rank, &entries)).collect();
@@ -383,7 +385,7 @@ impl<'p> InTurn<'p> {
 
 /// Where two threads of a block take from one counter without meeting in between, as its author accepts.
 pub(super) fn shared_by_threads(program: &ir::Program) -> Vec<(RankId, Unordered)> {
-    let windows = ir::run::windows(program);
+    let windows = choose_windows(program);
     let ranks = program.ranks.entries().filter(|(_, rank)| rank.may_share());
     let on =
         |(id, rank)| lanes::shared(program, &windows, rank).into_iter().map(move |one| (id, one));

@@ -11,7 +11,7 @@
 use super::budget::{ENDS, Exceeded, ORDERS};
 use super::ends::{Ends, Pattern, Relation};
 use crate::ir::Program;
-use crate::ir::run::{self, Grain};
+use crate::ir::grain::{Grain, count_chunks_used_together};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::RangeInclusive;
 
@@ -49,7 +49,7 @@ pub(super) fn patterns(
     served: RangeInclusive<u64>,
     relation: Relation,
 ) -> Result<Patterns, Exceeded> {
-    let together = run::chunks_used_together(program);
+    let together = count_chunks_used_together(program);
     let ends = |relation| Ends::of(program, together, relation);
     let most = |ends: &Ends| ORDERS.amount().saturating_mul(ends.period());
     let exceeded = match relation {

@@ -10,8 +10,9 @@ mod trace;
 use super::event_graph::EventGraph;
 use super::names;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::interpreter::{self, Broken, BrokenPromises, Combined, Memory, Times};
 use crate::ir;
-use crate::ir::run::{self, Broken, BrokenPromises, Combined, Contribution, Memory, Times};
+use crate::ir::contribution::Contribution;
 use crate::ir::{Op, Transfer};
 use crate::source::{At, Place};
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ const UNWRITTEN: &[(u32, u32)] = &[(Contribution::NOBODY, 0)];
 
 /// Reports the first chunk that breaks a promise, and how many more do: usually they have one cause.
 pub(super) fn check(program: &ir::Program, memory: &Memory) -> Vec<Diagnostic> {
-    let Some(broken) = run::broken_promises(program, memory) else { return Vec::new() };
+    let Some(broken) = interpreter::broken_promises(program, memory) else { return Vec::new() };
     let first = &broken.first;
     let graph = EventGraph::new(program, memory.parts());
     let by = first.combined.and_then(|combined| combiner(program, graph.as_ref(), first, combined));

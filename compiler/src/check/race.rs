@@ -63,9 +63,10 @@ mod writers;
 
 use super::budget::{CELLS, Exceeded, ROUNDS, SETTLING};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::interpreter::{Rewritten, Stuck};
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::ir::run::{Grain, Rewritten, Stuck};
+use crate::ir::grain::Grain;
 use crate::source::Place;
 use agents::Agents;
 pub(super) use begun::Early;

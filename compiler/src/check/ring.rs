@@ -18,8 +18,9 @@ mod credit;
 
 use super::budget::{Exceeded, WRAPPED};
 use super::race;
+use crate::interpreter::{self, Outcome};
 use crate::interrupt::Interrupt;
-use crate::ir::run::{self, Outcome};
+use crate::ir::grain::gcd;
 use crate::ir::{
     self, Action, Alias, Block, Buffer, Op, Operand, Pipeline, Program, Rank, Transfer, Verb,
 };
@@ -70,11 +71,11 @@ pub(super) fn ring(program: &Program) -> Result<Ring, Unsafe> {
     let units = units(program);
     let common = units
         .iter()
-        .try_fold(1_u64, |common, unit| (common / run::gcd(common, *unit)).checked_mul(*unit));
+        .try_fold(1_u64, |common, unit| (common / gcd(common, *unit)).checked_mul(*unit));
     let Some(common) = common.filter(|_| !units.is_empty()) else {
         return Err(Unsafe::Unproved);
     };
-    let cell = units.iter().fold(0, |least, unit| run::gcd(least, *unit));
+    let cell = units.iter().fold(0, |least, unit| gcd(least, *unit));
     let safe = |ring: &u64| {
         (ring + 1..=2 * ring + 1)
             .all(|turns| Unrolled { common, cell, turns, ring: *ring }.is_safe(program))
@@ -171,7 +172,7 @@ impl Unrolled {
         let Some(straight) = self.program(program, u64::MAX) else {
             return false;
         };
-        let run = |program: &Program| match run::run(program, WRAPPED.amount()) {
+        let run = |program: &Program| match interpreter::run(program, WRAPPED.amount()) {
             Outcome::Finished(memory) => Some(memory),
             Outcome::Stuck(_) | Outcome::TooLong => None,
         };

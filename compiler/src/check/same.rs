@@ -3,10 +3,11 @@
 //! In: the memory that a run left, with how its values were computed. Without races, every schedule computes them in the same
 //! way, so one run decides.
 //! * E0704: what two ranks end with was not computed once and copied, nor in the same way: from the same operands in the
-//!   same order ([`crate::ir::run::Tree`]).
+//!   same order ([`Tree`]).
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::run::{self, Contribution, Memory, Tree, TreeId, Trees, Value};
+use crate::interpreter::{self, Memory, Tree, TreeId, Trees, Value};
+use crate::ir::contribution::Contribution;
 use crate::ir::{OriginId, Program, RankId};
 use crate::source::At;
 use std::collections::BTreeMap;
@@ -76,7 +77,7 @@ fn unequal<'m>(
         };
         let mut all = ranks.iter().filter_map(held);
         let first = all.next()?;
-        let other = all.find(|other| !run::same_bits(first.value, other.value))?;
+        let other = all.find(|other| !interpreter::same_bits(first.value, other.value))?;
         Some(Unequal { chunk, first, other })
     })
 }

@@ -5,13 +5,13 @@
 
 use super::budget::{Exceeded, UNROLLED};
 use crate::diagnostic::Diagnostic;
-use crate::ir::run::{self, Windows};
+use crate::ir::windows::{Windows, choose_windows};
 use crate::ir::{Op, Pipeline, Program};
 
 /// The warning about a program that has too many windows.
 pub(super) fn too_many(program: &Program) -> Option<Diagnostic> {
     let exceeded = allow(program).err()?;
-    let windows = run::windows(program);
+    let windows = choose_windows(program);
     let longest = pipelines(program)
         .max_by_key(|(_, pipeline)| steps(&windows, pipeline))
         .map(|(op, pipeline)| (program.origins.at(op.origin), windows.turns(pipeline)));
@@ -25,7 +25,7 @@ pub(super) fn too_many(program: &Program) -> Option<Diagnostic> {
 
 /// Whether there are few enough windows.
 pub(super) fn allow(program: &Program) -> Result<(), Exceeded> {
-    let windows = run::windows(program);
+    let windows = choose_windows(program);
     let all = pipelines(program).map(|(_, pipeline)| steps(&windows, pipeline));
     UNROLLED.allow(all.fold(0, u64::saturating_add))
 }

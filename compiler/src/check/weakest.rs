@@ -38,8 +38,8 @@ use super::{matching, names};
 use crate::diagnostic::change::Change;
 use crate::diagnostic::witness::{Finding, Race};
 use crate::diagnostic::{Code, Diagnostic, Label};
+use crate::interpreter::{self, Outcome, keeps_promises};
 use crate::interrupt::Interrupt;
-use crate::ir::run::{self, Outcome, keeps_promises};
 use crate::ir::{self, Buffer, RankId};
 use crate::phase::phase;
 use crate::source::Place;
@@ -282,7 +282,8 @@ impl Trials<'_> {
         if self.interrupt.is_set() || !matching::is_clean(changed) {
             return None;
         }
-        let Outcome::Finished(memory) = run::run_in(changed, self.parts, RUN.amount()) else {
+        let Outcome::Finished(memory) = interpreter::run_in(changed, self.parts, RUN.amount())
+        else {
             return None;
         };
         let after = race::met(changed, &memory.rewritten(), self.interrupt)?;

@@ -12,8 +12,10 @@
 
 use super::borders;
 use super::budget::{BREAKPOINTS, Exceeded, PARTS, SIZES_OF_WINDOWS, TOLD_APART};
+use crate::ir::grain::gcd;
 use crate::ir::memory::{accesses, cells};
-use crate::ir::run::{self, ChunkSize};
+use crate::ir::pace::measure_pace;
+use crate::ir::windows::{ChunkSize, choose_windows};
 use crate::ir::{Buffer, Op, Program, RankId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Ordering;
@@ -27,12 +29,12 @@ pub(super) struct ChunkSizes {
     pub(super) all: Vec<CheckedSize>,
     /// Why others are left out that may matter, if they are.
     pub(super) exceeded: Option<Exceeded>,
-    /// Whether messages are served that go through other numbers of windows than one and those of [`run::windows`], even if
+    /// Whether messages are served that go through other numbers of windows than one and those of [`choose_windows`], even if
     /// they need not be checked because these two stand for them.
     pub(super) has_others: bool,
     /// Whether these, what is left out, and the size of a single window are all that the plan serves.
     pub(super) is_complete: bool,
-    /// Whether the plan serves only messages that go through more windows than those of [`run::windows`], and many more.
+    /// Whether the plan serves only messages that go through more windows than those of [`choose_windows`], and many more.
     pub(super) are_longer: bool,
 }
 
@@ -60,7 +62,7 @@ struct Tiling {
 /// accepts nothing more.
 const FURTHER: u64 = 8;
 
-/// The sizes between that of one window and that of [`run::windows`]. Where the plan serves none as large as the latter, or
+/// The sizes between that of one window and that of [`choose_windows`]. Where the plan serves none as large as the latter, or
 /// only slightly larger ones, the sizes that it serves. `served` is in units of `alignment` bytes.
 pub(super) fn sizes(program: &Program, served: &RangeInclusive<u64>, alignment: u64) -> ChunkSizes {
     let tilings = Tilings { all: tilings(program), is_aligned: is_aligned(program) };
@@ -69,27 +71,27 @@ pub(super) fn sizes(program: &Program, served: &RangeInclusive<u64>, alignment: 
     let is_uniform = tilings.all.len() == 1 && tilings.is_aligned;
     let is_once = tilings.all.iter().all(|tiling| tiling.windows(least) == 1);
     let sizes = all_sizes(program, served, alignment, &tilings);
-    if is_uniform && is_once && run::pace(program).behind == 0 && !sizes.is_complete {
+    if is_uniform && is_once && measure_pace(program).behind == 0 && !sizes.is_complete {
         let ChunkSizes { has_others, are_longer, .. } = sizes;
         return ChunkSizes { has_others, are_longer, ..ChunkSizes::default() };
     }
     sizes
 }
 
-/// All sizes that windows tile in other ways than a single one does, and those of [`run::windows`].
+/// All sizes that windows tile in other ways than a single one does, and those of [`choose_windows`].
 fn all_sizes(
     program: &Program,
     served: &RangeInclusive<u64>,
     alignment: u64,
     tilings: &Tilings,
 ) -> ChunkSizes {
-    let windows = run::windows(program);
+    let windows = choose_windows(program);
     let Some(checked) = windows.bytes(1) else { return ChunkSizes::default() };
     let bytes = |units: u64| units.saturating_mul(alignment);
     let (least, most) = (bytes(*served.start()), bytes(*served.end()));
     let is_complete = most < checked || least > checked && most <= checked.saturating_mul(FURTHER);
     let wanted = least..=if is_complete { most } else { checked - 1 };
-    let unit = tilings.all.iter().fold(0, |unit, tiling| run::gcd(unit, tiling.unit));
+    let unit = tilings.all.iter().fold(0, |unit, tiling| gcd(unit, tiling.unit));
     let mut seen: FxHashSet<Vec<u64>> = FxHashSet::default();
     let mut known = vec![ChunkSize { size: 1, scale: 1 }];
     if !is_complete {
@@ -115,7 +117,7 @@ fn all_sizes(
             sizes.exceeded = Some(exceeded);
             break;
         }
-        let part = run::gcd(like.size, unit.saturating_mul(like.scale)).max(1);
+        let part = gcd(like.size, unit.saturating_mul(like.scale)).max(1);
         if let Err(exceeded) = PARTS.allow(like.size / part) {
             sizes.exceeded = Some(exceeded);
             continue;
@@ -343,6 +345,6 @@ fn middle(one: ChunkSize, other: ChunkSize) -> ChunkSize {
     let scale = one.scale.saturating_mul(other.scale).saturating_mul(2);
     let size =
         one.size.saturating_mul(other.scale).saturating_add(other.size.saturating_mul(one.scale));
-    let common = run::gcd(size, scale).max(1);
+    let common = gcd(size, scale).max(1);
     ChunkSize { size: size / common, scale: scale / common }
 }

@@ -12,7 +12,8 @@ use super::peers::Peers;
 use super::statement::{Kind, Piece};
 use super::turns::{Turns, turns};
 use crate::interrupt::Interrupt;
-use crate::ir::{OriginId, Program, run};
+use crate::ir::grain::gcd;
+use crate::ir::{OriginId, Program};
 
 /// A function body, and the blocks that share it.
 pub(super) struct Role {
@@ -193,7 +194,7 @@ fn members(program: &Program, group: &Group, base: u32) -> Members {
 
 /// How far apart a role's blocks are, if always as far as that or a multiple of it.
 fn stride(places: impl Iterator<Item = i64>) -> i64 {
-    places.fold(0, |common, place| run::gcd(common, place as u64)).max(1) as i64
+    places.fold(0, |common, place| gcd(common, place as u64)).max(1) as i64
 }
 
 struct Writer<'a> {

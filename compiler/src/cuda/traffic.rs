@@ -4,8 +4,8 @@
 //! whomever, counts once, and what two buffers share counts once; packets count with their flags, as twice their data; what a
 //! switch loads or stores counts on each of its ranks. Signals count nothing.
 
+use crate::ir::grain::gcd;
 use crate::ir::memory::{self, Access, Extent};
-use crate::ir::run::gcd;
 use crate::ir::{Buffer, Op, Program, RankId, Slice};
 use std::collections::BTreeMap;
 

@@ -10,8 +10,10 @@ mod lists;
 use super::{Known, Target, contract, decompile, has_errors, verify};
 use crate::check::{limits, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::interpreter::{self, Combined, Outcome, Value};
 use crate::interrupt::Interrupt;
-use crate::ir::run::{self, Combined, Contribution, Outcome, Value};
+use crate::ir::contribution::Contribution;
+use crate::ir::grain::{count_parts, gcd};
 use crate::ir::{Action, Block, OriginId, Program, Rank, RankId, all_ops};
 use crate::plan::compare::{Difference, compare};
 use crate::plan::{self, read};
@@ -254,13 +256,13 @@ fn outputs(a: &Program, b: &Program) -> String {
     if sizes(a) != sizes(b) {
         return "their outputs have different sizes".to_owned();
     }
-    let (one, other) = (run::parts(a), run::parts(b));
-    let parts = u64::from(one) / run::gcd(one.into(), other.into()) * u64::from(other);
+    let (one, other) = (count_parts(a), count_parts(b));
+    let parts = u64::from(one) / gcd(one.into(), other.into()) * u64::from(other);
     let Some(parts) = u32::try_from(parts).ok().filter(|parts| *parts <= MOST_PARTS) else {
         return unknown.to_owned();
     };
     let run = |program: &Program| -> Result<Vec<Vec<Value>>, &str> {
-        match run::run_in(program, parts, STEPS) {
+        match interpreter::run_in(program, parts, STEPS) {
             Outcome::Finished(memory) => {
                 Ok(program.ranks.ids().map(|rank| memory.output(program, rank)).collect())
             }

@@ -8,7 +8,7 @@ use super::lists::too_long;
 use super::value::{BufferValue, Value};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
-use crate::ir::run::promised;
+use crate::ir::contribution::collect_contributions;
 use crate::resolve::program::{
     Claim, Collective, Expr, Implements, Parameter, Promised, StmtKind, Type,
 };
@@ -225,7 +225,9 @@ impl<'a> Eval<'_, 'a> {
                 }
                 Entry::Occupied(first) => {
                     let (first, at) = (first.get(), output.index + chunk);
-                    if promised(&first.terms, op) != promised(&stated.terms, op) {
+                    if collect_contributions(&first.terms, op)
+                        != collect_contributions(&stated.terms, op)
+                    {
                         let report = contradictory(at, self.rank, first, &stated);
                         let mentions =
                             if let Promised::Chunk(value) = right { value } else { left };

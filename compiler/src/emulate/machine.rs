@@ -1,6 +1,6 @@
 //! All agents, and the state that they share.
 
-use super::code::{Code, Step};
+use super::code::SizeCode;
 use super::data::Data;
 use super::memory::{Memory, OutOfBounds, Spot, Stretch, Watch, pages};
 use super::proxy::{Proxy, Request};
@@ -8,9 +8,11 @@ use super::schedule::{Ready, Shape, SplitMix64};
 use super::sizes::Sizes;
 use super::thread::Thread;
 use super::{Awaits, Outcome, Stuck, Trial, Writer};
+use crate::events::{CounterId, CounterKind, EndId, Events, MeetingId, StepBuffer};
 use crate::interrupt::Interrupt;
-use crate::ir::{BarrierId, BlockId, ChannelId, Program, RankId, SemaphoreId};
+use crate::ir::{BlockId, Program, RankId};
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 
 /// The most late stores that a block may have at one time, and the most bytes of all of them. Every load of the block looks
 /// through them.
@@ -24,7 +26,7 @@ const TURNS: u64 = 1024;
 pub(super) struct Machine<'t, 'p> {
     pub(super) program: &'p Program,
     /// What blocks do, for each size.
-    codes: &'t [Code<'p>],
+    codes: &'t [SizeCode<'p>],
     pub(super) data: &'t mut Data,
     pub(super) memory: Memory,
     pub(super) shape: Shape,
@@ -33,7 +35,14 @@ pub(super) struct Machine<'t, 'p> {
     pub(super) threads: Vec<Thread>,
     pub(super) blocks: Vec<BlockState>,
     pub(super) ranks: Vec<RankState>,
+    /// Those of all ends of channels, though only ports have requests.
     pub(super) proxies: Vec<Proxy>,
+    /// For each counter: of a channel, how many signals have come so far; of a semaphore, its value.
+    pub(super) counters: Vec<i64>,
+    /// For each channel, how many signals have been waited for.
+    pub(super) waits: Vec<u64>,
+    /// For each barrier, the blocks that have arrived.
+    pub(super) arrived: Vec<Vec<usize>>,
     pub(super) sizes: Sizes,
     pub(super) launches: u32,
     /// How many entries of a list of channels or semaphores an operation handles.
@@ -46,11 +55,10 @@ pub(super) struct Machine<'t, 'p> {
 /// What agents can wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Key {
-    Signal(RankId, ChannelId),
-    Semaphore(RankId, SemaphoreId),
+    Counter(CounterId),
     /// A page of a rank's scratch.
     Packets(RankId, u64),
-    Proxy(RankId, ChannelId),
+    Proxy(EndId),
 }
 
 /// How far a rank has come.
@@ -60,15 +68,8 @@ pub(super) struct RankState {
     pub(super) ran: bool,
     /// Threads that have not reached their end.
     pub(super) running: usize,
-    /// The numbers of its first block and of its first channel.
+    /// The number of its first block.
     pub(super) first_block: usize,
-    pub(super) first_channel: usize,
-    /// For each channel, how many signals have come so far, and how many have been waited for.
-    pub(super) signals: Vec<u64>,
-    pub(super) waits: Vec<u64>,
-    pub(super) semaphores: Vec<i64>,
-    /// For each barrier, the blocks that have arrived.
-    pub(super) arrived: Vec<Vec<usize>>,
 }
 
 /// What the threads of a block have in common.
@@ -80,6 +81,15 @@ pub(super) struct BlockState {
     /// What it has stored and others do not see yet.
     pub(super) late: VecDeque<DelayedStore>,
     pub(super) late_bytes: u64,
+    /// The step that one of its threads began last, for the others.
+    lowered: Option<LoweredStep>,
+}
+
+/// A step of a block in a launch.
+struct LoweredStep {
+    at: u64,
+    launch: u32,
+    buffer: Rc<StepBuffer>,
 }
 
 /// A store that comes late.
@@ -105,7 +115,8 @@ impl<'t, 'p> Machine<'t, 'p> {
         let mut random = SplitMix64::new(seed);
         let shape = Shape::drawn(&mut random);
         let (ranks, blocks) = states(program);
-        let channels = program.ranks.iter().map(|rank| rank.channels.len()).sum();
+        let codes: &'t [SizeCode<'p>] = &trial.codes;
+        let counts = CounterTables::new(codes);
         let mut groups: Vec<u32> =
             blocks.iter().flat_map(|b| std::iter::repeat_n(b.rank.0, shape.threads)).collect();
         for (id, rank) in program.ranks.entries() {
@@ -114,7 +125,7 @@ impl<'t, 'p> Machine<'t, 'p> {
         groups.extend(program.ranks.ids().map(|id| id.0));
         let mut machine = Machine {
             program,
-            codes: &trial.codes,
+            codes,
             data: &mut trial.data,
             memory: Memory::new(program, sizes.clone(), watch),
             shape,
@@ -123,7 +134,10 @@ impl<'t, 'p> Machine<'t, 'p> {
             threads: (0..blocks.len() * shape.threads).map(|_| Thread::default()).collect(),
             blocks,
             ranks,
-            proxies: (0..channels).map(|_| Proxy::default()).collect(),
+            proxies: counts.proxies,
+            counters: counts.counters,
+            waits: counts.waits,
+            arrived: counts.arrived,
             sizes,
             launches: trial.settings.launches,
             entries: trial.settings.entries,
@@ -193,7 +207,7 @@ impl<'t, 'p> Machine<'t, 'p> {
     pub(super) fn settle(&mut self, agent: usize) {
         let (index, _) = self.place(agent);
         let at = self.threads.get(agent).map_or(0, |thread| thread.at);
-        if self.step(index, at).is_some() {
+        if self.has_step(index, at) {
             self.ready.add(agent);
             return;
         }
@@ -225,13 +239,48 @@ impl<'t, 'p> Machine<'t, 'p> {
         self.ranks.get(id.0 as usize).is_none_or(begun)
     }
 
-    /// A step of a block.
-    pub(super) fn step(&self, block: usize, at: usize) -> Option<&'t Step<'p>> {
+    /// What blocks do in a block's launch.
+    fn code_of(&self, block: usize) -> Option<&'t SizeCode<'p>> {
+        let codes: &'t [SizeCode<'p>] = self.codes;
+        codes.get(self.sizes.index(self.launch_of(block)?))
+    }
+
+    fn launch_of(&self, block: usize) -> Option<u32> {
         let state = self.blocks.get(block)?;
-        let launch = self.ranks.get(state.rank.0 as usize)?.launch;
-        let codes: &'t [Code<'p>] = self.codes;
-        let code = codes.get(self.sizes.index(launch))?;
-        code.ranks.get(state.rank.0 as usize)?.get(state.block.0 as usize)?.get(at)
+        Some(self.ranks.get(state.rank.0 as usize)?.launch)
+    }
+
+    /// Whether a block has a step of this number in its launch.
+    fn has_step(&self, block: usize, at: u64) -> bool {
+        let steps = self.code_of(block).and_then(|code| code.blocks.get(block));
+        steps.is_some_and(|steps| at < steps.len())
+    }
+
+    /// A step of a block in its launch.
+    pub(super) fn lower_step(&mut self, block: usize, at: u64) -> Option<Rc<StepBuffer>> {
+        let (code, launch) = (self.code_of(block)?, self.launch_of(block)?);
+        let state = self.blocks.get_mut(block)?;
+        if let Some(known) = &state.lowered
+            && known.at == at
+            && known.launch == launch
+        {
+            return Some(Rc::clone(&known.buffer));
+        }
+        let mut buffer = StepBuffer::default();
+        code.events.lower_step(code.blocks.get(block)?, at, &mut buffer)?;
+        let buffer = Rc::new(buffer);
+        state.lowered = Some(LoweredStep { at, launch, buffer: Rc::clone(&buffer) });
+        Some(buffer)
+    }
+
+    /// What a counter is.
+    pub(super) fn counter_kind(&self, counter: CounterId) -> Option<CounterKind> {
+        Some(self.codes.first()?.events.counter(counter)?.kind)
+    }
+
+    /// The threads of a block, as agents.
+    pub(super) fn agents_of(&self, block: usize) -> std::ops::Range<usize> {
+        block * self.shape.threads..(block + 1) * self.shape.threads
     }
 
     /// A thread's block, and its number there.
@@ -258,22 +307,18 @@ impl<'t, 'p> Machine<'t, 'p> {
         }
     }
 
-    /// Signals the other end of a channel.
-    pub(super) fn signal(&mut self, id: RankId, channel: ChannelId) {
-        let end = self.program.ranks.lookup(id).and_then(|rank| rank.channels.lookup(channel));
-        let Some((peer, partner)) = end.and_then(|end| Some((end.peer()?, end.partner?))) else {
-            return;
-        };
-        let rank = self.ranks.get_mut(peer.0 as usize);
-        if let Some(count) = rank.and_then(|rank| rank.signals.get_mut(partner.0 as usize)) {
-            *count += 1;
+    /// Adds one to a counter; nobody can take from one that does not exist.
+    pub(super) fn give(&mut self, counter: Option<CounterId>) {
+        let Some(id) = counter else { return };
+        if let Some(value) = self.counters.get_mut(id.0 as usize) {
+            *value = value.saturating_add(1);
         }
-        self.wake(Key::Signal(peer, partner));
+        self.wake(Key::Counter(id));
     }
 
-    /// Gives a request to a channel's proxy; returns how many it has been given, including this one.
-    pub(super) fn ask(&mut self, rank: RankId, channel: ChannelId, request: Request) -> u64 {
-        let Some(index) = self.proxy_of(rank, channel) else { return 0 };
+    /// Gives a request to a proxy; returns how many it has been given, including this one.
+    pub(super) fn ask(&mut self, end: EndId, request: Request) -> u64 {
+        let index = end.0 as usize;
         let Some(proxy) = self.proxies.get_mut(index) else { return 0 };
         let idle = proxy.requests.is_empty();
         let asked = proxy.ask(request);
@@ -283,19 +328,10 @@ impl<'t, 'p> Machine<'t, 'p> {
         asked
     }
 
-    /// The number of a channel's proxy.
-    pub(super) fn proxy_of(&self, rank: RankId, channel: ChannelId) -> Option<usize> {
-        Some(self.ranks.get(rank.0 as usize)?.first_channel + channel.0 as usize)
-    }
-
     fn proxy(&mut self, index: usize) {
-        let after = self.ranks.partition_point(|rank| rank.first_channel <= index);
-        let rank = RankId(after.saturating_sub(1) as u32);
-        let first = self.ranks.get(rank.0 as usize).map_or(0, |rank| rank.first_channel);
-        let channel = ChannelId((index - first) as u32);
         let Some(proxy) = self.proxies.get_mut(index) else { return };
-        let signal = proxy.signal();
-        let piece = if signal {
+        let signal = proxy.take_signal();
+        let piece = if signal.is_some() {
             None
         } else {
             proxy.piece(|launch| self.shape.piece(self.sizes.chunk_bytes(launch)))
@@ -309,10 +345,10 @@ impl<'t, 'p> Machine<'t, 'p> {
                 self.wake_packets(put.to, put.bytes);
             }
         }
-        if signal {
-            self.signal(rank, channel);
+        if let Some(counter) = signal {
+            self.give(counter);
         }
-        self.wake(Key::Proxy(rank, channel));
+        self.wake(Key::Proxy(EndId(index as u32)));
         if more {
             self.ready.add(self.threads.len() + index);
         }
@@ -326,7 +362,7 @@ impl<'t, 'p> Machine<'t, 'p> {
         spot: Spot,
     ) -> Option<T> {
         if done.is_err() {
-            self.end = Some(Outcome::Outside(writer, spot.buffer, spot.rank));
+            self.end = Some(Outcome::Outside(writer, spot.named, spot.rank));
         }
         done.ok()
     }
@@ -402,13 +438,12 @@ impl<'t, 'p> Machine<'t, 'p> {
         let mut stuck: BTreeMap<usize, Stuck> = BTreeMap::new();
         let threads = self.waiting.iter().flat_map(|(key, agents)| {
             let blocks = agents.iter().filter(|agent| **agent < self.threads.len());
-            blocks.filter_map(|agent| self.stuck_at(*agent, awaits(*key)))
+            blocks.filter_map(|agent| self.stuck_at(*agent, self.describe_key(*key)?))
         });
-        let barriers = self.ranks.iter().flat_map(|rank| {
-            rank.arrived.iter().enumerate().flat_map(|(id, blocks)| {
-                let awaits = Awaits::Barrier(BarrierId(id as u32));
-                blocks.iter().filter_map(move |b| self.stuck_at(b * self.shape.threads, awaits))
-            })
+        let barriers = (0..).zip(&self.arrived).flat_map(|(id, blocks)| {
+            let barrier = self.codes.first().and_then(|code| code.events.barrier(MeetingId(id)));
+            let awaits = barrier.map(|barrier| Awaits::Barrier(barrier.barrier));
+            blocks.iter().filter_map(move |b| self.stuck_at(b * self.shape.threads, awaits?))
         });
         for (block, found) in threads.chain(barriers) {
             stuck.entry(block).or_insert(found);
@@ -419,44 +454,67 @@ impl<'t, 'p> Machine<'t, 'p> {
     fn stuck_at(&self, agent: usize, awaits: Awaits) -> Option<(usize, Stuck)> {
         let (block, _) = self.place(agent);
         let state = self.blocks.get(block)?;
-        let step = self.step(block, self.threads.get(agent)?.at)?;
-        let at = Writer { rank: state.rank, block: state.block, origin: step.op.origin };
+        let (code, at) = (self.code_of(block)?, self.threads.get(agent)?.at);
+        let mut buffer = StepBuffer::default();
+        let step = code.events.lower_step(code.blocks.get(block)?, at, &mut buffer)?;
+        let at = Writer { rank: state.rank, block: state.block, origin: step.origin };
         let launch = self.ranks.get(state.rank.0 as usize)?.launch;
         Some((block, Stuck { at, launch, awaits }))
     }
+
+    /// What is waited for, as reports have it.
+    fn describe_key(&self, key: Key) -> Option<Awaits> {
+        let events = &self.codes.first()?.events;
+        Some(match key {
+            Key::Counter(id) => match events.counter(id)?.kind {
+                CounterKind::Channel(channel) => Awaits::Signal(channel),
+                CounterKind::Semaphore(semaphore) => Awaits::Semaphore(semaphore),
+            },
+            Key::Packets(..) => Awaits::Packets,
+            Key::Proxy(end) => Awaits::Proxy(events.end(end)?.channel),
+        })
+    }
 }
 
-fn awaits(key: Key) -> Awaits {
-    match key {
-        Key::Signal(_, channel) => Awaits::Signal(channel),
-        Key::Semaphore(_, semaphore) => Awaits::Semaphore(semaphore),
-        Key::Packets(..) => Awaits::Packets,
-        Key::Proxy(_, channel) => Awaits::Proxy(channel),
+/// Counters, barriers and proxies before the first launch.
+struct CounterTables {
+    counters: Vec<i64>,
+    waits: Vec<u64>,
+    arrived: Vec<Vec<usize>>,
+    proxies: Vec<Proxy>,
+}
+
+impl CounterTables {
+    /// Their numbers are the same for all sizes.
+    fn new(codes: &[SizeCode]) -> CounterTables {
+        let events = codes.first().map(|code| &code.events);
+        let counters: Vec<i64> = events
+            .into_iter()
+            .flat_map(|events| events.counter_ids().map(|id| events.initial_value(id)))
+            .collect();
+        let meetings = events.map_or(0, Events::count_meetings);
+        let ends = events.map_or(0, Events::count_ends);
+        CounterTables {
+            waits: vec![0; counters.len()],
+            counters,
+            arrived: vec![Vec::new(); meetings],
+            proxies: (0..ends).map(|_| Proxy::default()).collect(),
+        }
     }
 }
 
 /// All ranks and blocks before the first launch.
 fn states(program: &Program) -> (Vec<RankState>, Vec<BlockState>) {
-    let (mut ranks, mut blocks, mut channels) = (Vec::new(), Vec::new(), 0);
+    let (mut ranks, mut blocks) = (Vec::new(), Vec::new());
     for (id, rank) in program.ranks.entries() {
-        ranks.push(RankState {
-            launch: 0,
-            ran: false,
-            running: 0,
-            first_block: blocks.len(),
-            first_channel: channels,
-            signals: vec![0; rank.channels.len()],
-            waits: vec![0; rank.channels.len()],
-            semaphores: rank.semaphores.iter().map(|semaphore| semaphore.initial).collect(),
-            arrived: vec![Vec::new(); rank.barriers.len()],
-        });
-        channels += rank.channels.len();
+        ranks.push(RankState { launch: 0, ran: false, running: 0, first_block: blocks.len() });
         blocks.extend(rank.blocks.ids().map(|block| BlockState {
             rank: id,
             block,
             met: 0,
             late: VecDeque::new(),
             late_bytes: 0,
+            lowered: None,
         }));
     }
     (ranks, blocks)

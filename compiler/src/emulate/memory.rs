@@ -7,6 +7,7 @@
 use super::Writer;
 use super::data::USERS;
 use super::sizes::Sizes;
+use crate::events::MemoryExtent;
 use crate::ir::memory::{accesses, home};
 use crate::ir::{Alias, Buffer, Op, Program, Rank, RankId};
 use std::ops::Range;
@@ -22,7 +23,17 @@ const PAYLOAD: u64 = 8;
 pub(super) struct Spot {
     pub(super) rank: RankId,
     pub(super) buffer: Buffer,
+    /// The buffer by which the author names it: in place, another one may hold it.
+    pub(super) named: Buffer,
     pub(super) offset: u64,
+}
+
+impl From<MemoryExtent> for Spot {
+    /// The place of the extent's first element.
+    fn from(extent: MemoryExtent) -> Spot {
+        let MemoryExtent { rank, buffer, named, start, .. } = extent;
+        Spot { rank, buffer, named, offset: start }
+    }
 }
 
 impl Spot {
@@ -242,7 +253,7 @@ impl Memory {
 
     fn whole(&self, (id, buffer): (RankId, Buffer), rank: &Rank, launch: u32) -> (Spot, u64) {
         let bytes = u64::from(rank.chunks(buffer)) * self.sizes.chunk_bytes(launch);
-        (Spot { rank: id, buffer, offset: 0 }, bytes)
+        (Spot { rank: id, buffer, named: buffer, offset: 0 }, bytes)
     }
 
     /// Notes that a launch of a rank begins, or ends.

@@ -1,7 +1,7 @@
 //! The size of the message with which a program is run.
 
-use super::transfer::slice_unit;
-use crate::ir::run::pace;
+use super::code::slice_unit;
+use crate::ir::pace::measure_pace;
 use crate::ir::{Op, Pipeline, Program};
 
 /// The size of the message, in bytes, where nobody asks for another one.
@@ -31,7 +31,7 @@ pub fn choose_chunk_bytes(program: &Program) -> u64 {
 /// The size of a chunk for which every pipeline goes through several windows, more of them where pipelines run ahead of
 /// each other or wait for later windows; 0 if there are no pipelines.
 fn several_windows(program: &Program) -> u64 {
-    let pace = pace(program);
+    let pace = measure_pace(program);
     let windows = pace.ahead.saturating_add(pace.behind).saturating_add(3);
     let size = |pipeline: &Pipeline| {
         pipeline.unit.saturating_mul(windows).div_ceil(u64::from(pipeline.chunks.max(1)))

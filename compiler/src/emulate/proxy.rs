@@ -2,6 +2,7 @@
 
 use super::Writer;
 use super::memory::Spot;
+use crate::events::CounterId;
 use std::collections::VecDeque;
 
 /// The state of a proxy.
@@ -18,8 +19,8 @@ pub(super) struct Proxy {
 pub(super) enum Request {
     /// Move bytes.
     Put(Put),
-    /// Signal the other end.
-    Signal,
+    /// Signal the other end, where it has one.
+    Signal(Option<CounterId>),
 }
 
 /// Bytes to move.
@@ -56,13 +57,12 @@ impl Proxy {
         Some(piece)
     }
 
-    /// Whether the next request is a signal; it then counts as done.
-    pub(super) fn signal(&mut self) -> bool {
-        let is_signal = matches!(self.requests.front(), Some(Request::Signal));
-        if is_signal {
-            self.requests.pop_front();
-            self.done += 1;
-        }
-        is_signal
+    /// The counter to which the next request gives, if it is a signal; it then counts as done.
+    pub(super) fn take_signal(&mut self) -> Option<Option<CounterId>> {
+        let Some(Request::Signal(counter)) = self.requests.front() else { return None };
+        let counter = *counter;
+        self.requests.pop_front();
+        self.done += 1;
+        Some(counter)
     }
 }

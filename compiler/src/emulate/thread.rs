@@ -1,14 +1,14 @@
-//! The threads of blocks, each of which does one piece of one operation at a time.
+//! The threads of blocks, each of which does one piece of one step at a time.
 
 use super::Writer;
-use super::code::{Kind, Step};
 use super::machine::{DelayedStore, Key, Machine};
 use super::memory::{Spot, Stretch, page};
 use super::proxy::{Put, Request};
-use super::transfer::{Move, Side, moves, wakes};
-use crate::ir::{
-    Action, BarrierId, ChannelId, ChannelKind, RankId, SemaphoreId, Signal, Transfer, Verb,
+use crate::events::{
+    Arrival, CounterId, CounterKind, Give, MemoryExtent, MemoryReach, Move, ProxyRequest, Step,
+    StepBuffer, Strength, Take,
 };
+use crate::ir::Buffer;
 use std::rc::Rc;
 
 /// After one of how many pieces a store that was held back comes without a reason.
@@ -18,10 +18,12 @@ const COMES: u64 = 8;
 #[derive(Default)]
 pub(super) struct Thread {
     /// Its step.
-    pub(super) at: usize,
+    pub(super) at: u64,
     /// How often it has met the other threads of its block.
     pub(super) meetings: u64,
-    /// How many of its channels or semaphores it has done, or the index of its current move.
+    /// Whether it has met them before this step, where they meet before a step.
+    has_met: bool,
+    /// How many entries of its lists it has done, or the index of its current move.
     entry: usize,
     /// Its next piece of that move.
     piece: u64,
@@ -29,7 +31,8 @@ pub(super) struct Thread {
     done: u64,
     /// The number of the signal, or of the request, that it waits for.
     ticket: Option<u64>,
-    moves: Option<Rc<[Move]>>,
+    /// Its step, once it has begun it.
+    lowered: Option<Rc<StepBuffer>>,
 }
 
 /// The result of a thread's turn.
@@ -49,12 +52,18 @@ struct Position {
     agent: usize,
     block: usize,
     thread: usize,
-    rank: RankId,
     launch: u32,
     writer: Writer,
 }
 
-impl<'p> Machine<'_, 'p> {
+/// Some bytes of a move.
+#[derive(Clone, Copy)]
+struct Piece {
+    start: u64,
+    bytes: u64,
+}
+
+impl Machine<'_, '_> {
     /// A thread's turn. An operation that refers to something that does not exist does nothing.
     pub(super) fn thread(&mut self, agent: usize) {
         match self.act(agent).unwrap_or(Turn::Next) {
@@ -73,28 +82,47 @@ impl<'p> Machine<'_, 'p> {
         self.settle(agent);
     }
 
+    /// The step of a thread, lowered once for all threads of a block that are at it together.
+    fn current_step(&mut self, agent: usize, block: usize) -> Option<Rc<StepBuffer>> {
+        let thread = self.threads.get(agent)?;
+        if let Some(lowered) = &thread.lowered {
+            return Some(Rc::clone(lowered));
+        }
+        let at = thread.at;
+        let lowered = self.lower_step(block, at)?;
+        self.threads.get_mut(agent)?.lowered = Some(Rc::clone(&lowered));
+        Some(lowered)
+    }
+
     fn act(&mut self, agent: usize) -> Option<Turn> {
         let (block, thread) = self.place(agent);
-        let step = self.step(block, self.threads.get(agent)?.at)?;
+        let lowered = self.current_step(agent, block)?;
+        let step = lowered.step()?;
         let state = self.blocks.get(block)?;
         let (rank, launch) = (state.rank, self.ranks.get(state.rank.0 as usize)?.launch);
-        let writer = Writer { rank, block: state.block, origin: step.op.origin };
-        let here = Position { agent, block, thread, rank, launch, writer };
-        match &step.op.action {
-            Action::Sync => Some(self.meet(here)),
-            Action::Barrier { id, arrivals } => self.arrive(here, *id, *arrivals),
-            Action::Signal(signal) => self.signal_all(here, signal),
-            Action::Wait(signal) => self.wait_for_all(here, &signal.channels),
-            Action::Acquire(semaphores) => self.acquire(here, semaphores),
-            Action::Release(semaphores) => self.release(here, semaphores),
-            Action::Flush(channels) if self.program.flush_waits => self.flush(here, channels),
-            Action::Flush(_) | Action::Pipeline(_) => Some(Turn::Next),
-            Action::Transfer(transfer) => match step.kind {
-                Kind::Whole | Kind::Observe => self.transfer(here, step, transfer),
-                Kind::Meet => Some(self.meet(here)),
-                Kind::Push => self.push(here, step, transfer),
-            },
+        let writer = Writer { rank, block: state.block, origin: step.origin };
+        let here = Position { agent, block, thread, launch, writer };
+        let progress = self.threads.get(agent)?;
+        // Before the first step of a launch, the threads are together.
+        if step.joined && progress.at > 0 && !progress.has_met {
+            return Some(self.meet_before(here));
         }
+        if let Some(arrival) = step.arrival {
+            return self.arrive(here, arrival);
+        }
+        if step.is_join {
+            return Some(self.meet(here));
+        }
+        if !step.takes.is_empty() {
+            return self.take(here, step.takes);
+        }
+        if !step.requests.is_empty() {
+            return self.push(here, &step);
+        }
+        if !step.gives.is_empty() {
+            return self.give_next(here, step.gives);
+        }
+        self.do_piece(here, &step)
     }
 
     /// The thread's next entry of a list. Entries are divided among the threads in
@@ -121,6 +149,20 @@ impl<'p> Machine<'_, 'p> {
         Turn::Stands
     }
 
+    /// The threads meet before they begin their step.
+    fn meet_before(&mut self, here: Position) -> Turn {
+        if self.all_are_here(here.block) {
+            for agent in self.agents_of(here.block) {
+                if let Some(thread) = self.threads.get_mut(agent) {
+                    thread.meetings += 1;
+                    thread.has_met = true;
+                }
+                self.settle(agent);
+            }
+        }
+        Turn::Stands
+    }
+
     fn all_are_here(&mut self, block: usize) -> bool {
         let Some(state) = self.blocks.get_mut(block) else { return false };
         state.met = (state.met + 1) % self.shape.threads;
@@ -129,7 +171,7 @@ impl<'p> Machine<'_, 'p> {
 
     /// Lets all threads of a block continue from where they met.
     fn pass(&mut self, block: usize) {
-        for agent in block * self.shape.threads..(block + 1) * self.shape.threads {
+        for agent in self.agents_of(block) {
             if let Some(thread) = self.threads.get_mut(agent) {
                 thread.meetings += 1;
             }
@@ -137,104 +179,72 @@ impl<'p> Machine<'_, 'p> {
         }
     }
 
-    fn arrive(&mut self, here: Position, id: BarrierId, arrivals: u32) -> Option<Turn> {
+    fn arrive(&mut self, here: Position, arrival: Arrival) -> Option<Turn> {
         if !self.all_are_here(here.block) {
             return Some(Turn::Stands);
         }
         self.store_all(here.block);
-        let arrived = self.ranks.get_mut(here.rank.0 as usize)?.arrived.get_mut(id.0 as usize)?;
+        let arrived = self.arrived.get_mut(arrival.meeting.0 as usize)?;
         arrived.push(here.block);
-        if arrived.len() >= arrivals as usize {
+        if arrived.len() >= arrival.arrivals as usize {
             let arrived = std::mem::take(arrived);
             arrived.into_iter().for_each(|block| self.pass(block));
         }
         Some(Turn::Stands)
     }
 
-    fn signal_all(&mut self, here: Position, signal: &Signal) -> Option<Turn> {
-        let Some(channel) = self.own(here, &signal.channels) else { return Some(Turn::Next) };
-        let port = self.is_port(here.rank, *channel);
-        if port || !signal.relaxed {
-            self.store_known(here.block, here.thread);
-        }
-        if port {
-            self.ask(here.rank, *channel, Request::Signal);
-        } else {
-            self.signal(here.rank, *channel);
-        }
-        Some(self.done(here))
+    fn take(&mut self, here: Position, takes: &[Take]) -> Option<Turn> {
+        let Some(take) = self.own(here, takes) else { return Some(Turn::Next) };
+        let is_there = match self.counter_kind(take.counter)? {
+            CounterKind::Channel(_) => self.take_signal(here, take.counter)?,
+            CounterKind::Semaphore(_) => self.acquire(take.counter)?,
+        };
+        Some(if is_there { self.done(here) } else { Turn::Waits(Key::Counter(take.counter)) })
     }
 
-    fn is_port(&self, rank: RankId, channel: ChannelId) -> bool {
-        let rank = self.program.ranks.lookup(rank);
-        let channel = rank.and_then(|rank| rank.channels.lookup(channel));
-        channel.is_some_and(|channel| channel.kind() == ChannelKind::Port)
-    }
-
-    fn wait_for_all(&mut self, here: Position, channels: &[ChannelId]) -> Option<Turn> {
-        let Some(channel) = self.own(here, channels) else { return Some(Turn::Next) };
-        let rank = self.ranks.get_mut(here.rank.0 as usize)?;
-        let waits = rank.waits.get_mut(channel.0 as usize)?;
+    /// Who waits on a channel gets the next signal that nobody else waits for.
+    fn take_signal(&mut self, here: Position, counter: CounterId) -> Option<bool> {
+        let waits = self.waits.get_mut(counter.0 as usize)?;
         let ticket = self.threads.get_mut(here.agent)?.ticket.get_or_insert_with(|| {
             *waits += 1;
             *waits
         });
-        if rank.signals.get(channel.0 as usize)? < ticket {
-            return Some(Turn::Waits(Key::Signal(here.rank, *channel)));
+        let come = *self.counters.get(counter.0 as usize)?;
+        Some(u64::try_from(come).is_ok_and(|come| come >= *ticket))
+    }
+
+    fn acquire(&mut self, counter: CounterId) -> Option<bool> {
+        let value = self.counters.get_mut(counter.0 as usize)?;
+        let is_there = *value > 0;
+        *value -= i64::from(is_there);
+        Some(is_there)
+    }
+
+    fn give_next(&mut self, here: Position, gives: &[Give]) -> Option<Turn> {
+        let Some(give) = self.own(here, gives) else { return Some(Turn::Next) };
+        if give.strength == Strength::Strong {
+            self.store_known(here.block, here.thread);
         }
+        self.give(give.counter);
         Some(self.done(here))
     }
 
-    fn acquire(&mut self, here: Position, semaphores: &[SemaphoreId]) -> Option<Turn> {
-        let Some(id) = self.own(here, semaphores) else { return Some(Turn::Next) };
-        let rank = self.ranks.get_mut(here.rank.0 as usize)?;
-        let value = rank.semaphores.get_mut(id.0 as usize)?;
-        if *value <= 0 {
-            return Some(Turn::Waits(Key::Semaphore(here.rank, *id)));
-        }
-        *value -= 1;
-        Some(self.done(here))
-    }
-
-    fn release(&mut self, here: Position, semaphores: &[SemaphoreId]) -> Option<Turn> {
-        let Some(id) = self.own(here, semaphores) else { return Some(Turn::Next) };
-        self.store_known(here.block, here.thread);
-        let rank = self.ranks.get_mut(here.rank.0 as usize)?;
-        let value = rank.semaphores.get_mut(id.0 as usize)?;
-        *value = value.saturating_add(1);
-        self.wake(Key::Semaphore(here.rank, *id));
-        Some(self.done(here))
-    }
-
-    /// The moves of the thread's operation, computed once.
-    fn moves(
-        &mut self,
-        here: Position,
-        step: &Step<'p>,
-        transfer: &Transfer,
-    ) -> Option<Rc<[Move]>> {
-        let (program, chunk_bytes) = (self.program, self.sizes.chunk_bytes(here.launch));
-        let thread = self.threads.get_mut(here.agent)?;
-        let moves = thread.moves.get_or_insert_with(|| {
-            moves(program, here.rank, transfer, step.window.as_ref(), chunk_bytes).into()
-        });
-        Some(Rc::clone(moves))
-    }
-
-    fn transfer(&mut self, here: Position, step: &Step<'p>, transfer: &Transfer) -> Option<Turn> {
-        let moves = self.moves(here, step, transfer)?;
+    /// A piece of the step's moves.
+    fn do_piece(&mut self, here: Position, step: &Step) -> Option<Turn> {
         let thread = self.threads.get(here.agent)?;
-        let Some(one) = moves.get(thread.entry) else { return Some(Turn::Next) };
-        let packets = one.reads.iter().chain(&one.writes).any(|side| side.packets);
+        let Some(one) = step.moves.get(thread.entry) else { return Some(Turn::Next) };
+        let mut extents = step.reads(one).iter().chain(step.writes(one));
+        let has_packets = extents.any(|extent| extent.form.is_packets());
         // A packet carries half as much data as a thread otherwise moves, so the same data is another thread's.
-        let piece = self.shape.piece(self.sizes.chunk_bytes(here.launch));
-        let size = if packets { piece / 2 } else { piece };
+        let whole = self.shape.piece(self.sizes.chunk_bytes(here.launch));
+        let size = if has_packets { whole / 2 } else { whole };
         let start = (here.thread as u64 + thread.piece * self.shape.threads as u64) * size;
-        if start >= one.bytes {
+        if start >= one.elements {
             return Some(self.done(here));
         }
-        let (done, bytes) = (thread.done, size.min(one.bytes - start));
-        let more = match self.piece(here, step.kind, one, (start + done, bytes - done))? {
+        let (done, bytes) = (thread.done, size.min(one.elements - start));
+        let left = Piece { start: start + done, bytes: bytes - done };
+        let more = match self.move_piece(here, step, one, left)? {
             Ok(more) => more,
             Err(key) => return Some(Turn::Waits(key)),
         };
@@ -252,44 +262,46 @@ impl<'p> Machine<'_, 'p> {
     /// Reads, combines and writes the first of some bytes of a move, as far as their packets are there,
     /// since a thread does not wait for a packet before it has written those before it.
     /// Returns how many bytes it did; or what to wait for, if it could do none.
-    fn piece(
+    fn move_piece(
         &mut self,
         here: Position,
-        kind: Kind,
+        step: &Step,
         one: &Move,
-        (start, bytes): (u64, u64),
+        piece: Piece,
     ) -> Option<Result<u64, Key>> {
-        let (mut sum, mut bytes): (Option<Vec<u8>>, u64) = (None, bytes);
-        for side in &one.reads {
-            for spot in &side.spots {
-                let from = spot.ahead(start);
-                let data = self.load(here, side, from, bytes)?;
-                if data.is_empty() {
-                    return Some(Err(Key::Packets(from.rank, page(from))));
+        let (mut sum, mut bytes): (Option<Vec<u8>>, u64) = (None, piece.bytes);
+        for extent in step.reads(one) {
+            let from = Spot::from(*extent).ahead(piece.start);
+            let data = self.load(here, extent, from, bytes)?;
+            if data.is_empty() {
+                return Some(Err(Key::Packets(from.rank, page(from))));
+            }
+            bytes = data.len() as u64;
+            match &mut sum {
+                Some(sum) => {
+                    sum.truncate(data.len());
+                    self.data.element().combine(one.reduce, sum, &data);
                 }
-                bytes = data.len() as u64;
-                match &mut sum {
-                    Some(sum) => {
-                        sum.truncate(data.len());
-                        self.data.element().combine(one.op, sum, &data);
-                    }
-                    None => sum = Some(data),
-                }
+                None => sum = Some(data),
             }
         }
-        let sum = sum.filter(|_| kind == Kind::Whole);
-        for side in one.writes.iter().filter(|_| sum.is_some()) {
-            for spot in &side.spots {
-                self.store(here, side, spot.ahead(start), sum.as_deref().unwrap_or_default())?;
-            }
+        let sum = sum.unwrap_or_default();
+        for extent in step.writes(one) {
+            self.store(here, extent, Spot::from(*extent).ahead(piece.start), &sum)?;
         }
         Some(Ok(bytes))
     }
 
     /// Some bytes of what is read; of packets, those before the first one that is not there.
-    fn load(&mut self, here: Position, side: &Side, spot: Spot, bytes: u64) -> Option<Vec<u8>> {
-        let own = self.own_stores(here, side, spot, bytes)?;
-        if side.packets {
+    fn load(
+        &mut self,
+        here: Position,
+        extent: &MemoryExtent,
+        spot: Spot,
+        bytes: u64,
+    ) -> Option<Vec<u8>> {
+        let own = self.own_stores(here, extent, spot, bytes)?;
+        if extent.form.is_packets() {
             let found = self.memory.packets(spot, bytes, here.launch);
             return self.allowed(found, here.writer, spot);
         }
@@ -306,28 +318,35 @@ impl<'p> Machine<'_, 'p> {
     fn own_stores(
         &mut self,
         here: Position,
-        side: &Side,
+        extent: &MemoryExtent,
         spot: Spot,
         bytes: u64,
     ) -> Option<Option<Stretch>> {
         if self.blocks.get(here.block)?.late.is_empty() {
             return Some(None);
         }
-        let stretch = self.memory.stretch(spot, bytes, side.packets, here.launch);
+        let has_packets = extent.form.is_packets();
+        let stretch = self.memory.stretch(spot, bytes, has_packets, here.launch);
         let stretch = self.allowed(stretch, here.writer, spot)?;
-        if side.packets {
+        if has_packets {
             self.store_before(here.block, &stretch);
         }
         Some(Some(stretch))
     }
 
-    fn store(&mut self, here: Position, side: &Side, spot: Spot, data: &[u8]) -> Option<()> {
+    fn store(
+        &mut self,
+        here: Position,
+        extent: &MemoryExtent,
+        spot: Spot,
+        data: &[u8],
+    ) -> Option<()> {
         let bytes = data.len() as u64;
-        if side.packets {
-            self.own_stores(here, side, spot, bytes)?;
+        if extent.form.is_packets() {
+            self.own_stores(here, extent, spot, bytes)?;
             let done = self.memory.write_packets(spot, data, here.launch);
             self.allowed(done, here.writer, spot)?;
-            if wakes(side) {
+            if spot.buffer == Buffer::Scratch {
                 self.wake_packets(spot, bytes);
             }
         } else if self.shape.late {
@@ -347,63 +366,50 @@ impl<'p> Machine<'_, 'p> {
         Some(())
     }
 
-    /// Requests puts from proxies; pair k is thread k's.
-    fn push(&mut self, here: Position, step: &Step<'p>, transfer: &Transfer) -> Option<Turn> {
-        let moves = self.moves(here, step, transfer)?;
-        let own = self.own(here, &moves).zip(self.own(here, &transfer.channels));
-        let Some((one, channel)) = own else { return Some(Turn::Next) };
+    /// Asks proxies; request k is thread k's. A thread waits for its request, and so for all before it, where the step says
+    /// so.
+    fn push(&mut self, here: Position, step: &Step) -> Option<Turn> {
+        let Some(request) = self.own(here, step.requests) else { return Some(Turn::Next) };
         if self.threads.get(here.agent)?.ticket.is_none() {
-            self.store_known(here.block, here.thread);
-            let asked = self.request(here, transfer.verb, one, *channel)?;
+            let asked = self.ask_for(here, step, request)?;
             self.threads.get_mut(here.agent)?.ticket = Some(asked);
         }
-        match transfer.verb == Verb::PutWithSignalAndFlush {
-            true => self.served(here, *channel),
-            false => Some(self.done(here)),
-        }
-    }
-
-    /// Waits for what was requested of the proxies before.
-    fn flush(&mut self, here: Position, channels: &[ChannelId]) -> Option<Turn> {
-        let Some(channel) = self.own(here, channels) else { return Some(Turn::Next) };
-        if !self.is_port(here.rank, *channel) {
+        if !request.awaited {
             return Some(self.done(here));
         }
-        let asked = self.proxies.get(self.proxy_of(here.rank, *channel)?)?.asked;
-        self.threads.get_mut(here.agent)?.ticket.get_or_insert(asked);
-        self.served(here, *channel)
-    }
-
-    /// Waits until a proxy has done the thread's request.
-    fn served(&mut self, here: Position, channel: ChannelId) -> Option<Turn> {
         let ticket = self.threads.get(here.agent)?.ticket?;
-        let proxy = self.proxies.get(self.proxy_of(here.rank, channel)?)?;
-        if proxy.done < ticket {
-            return Some(Turn::Waits(Key::Proxy(here.rank, channel)));
+        if self.proxies.get(request.end.0 as usize)?.done < ticket {
+            return Some(Turn::Waits(Key::Proxy(request.end)));
         }
         Some(self.done(here))
     }
 
-    fn request(
-        &mut self,
-        here: Position,
-        verb: Verb,
-        one: &Move,
-        channel: ChannelId,
-    ) -> Option<u64> {
-        let (from, to) = (one.reads.first()?, one.writes.first()?);
-        let put = Put {
-            from: *from.spots.first()?,
-            to: *to.spots.first()?,
-            bytes: one.bytes,
-            packets: to.packets,
-            launch: here.launch,
-            writer: here.writer,
-        };
-        let mut asked = self.ask(here.rank, channel, Request::Put(put));
-        if verb.signals() {
-            asked = self.ask(here.rank, channel, Request::Signal);
+    /// Pushes a request; returns how many its proxy has been given, including it.
+    fn ask_for(&mut self, here: Position, step: &Step, request: &ProxyRequest) -> Option<u64> {
+        let mut asked = self.proxies.get(request.end.0 as usize)?.asked;
+        if request.put.is_some() || request.signal.is_some() {
+            self.store_known(here.block, here.thread);
+        }
+        if let Some(put) = request.put {
+            let put = self.find_put(here, step, step.moves.get(put as usize)?)?;
+            asked = self.ask(request.end, Request::Put(put));
+        }
+        if let Some(signal) = request.signal {
+            asked = self.ask(request.end, Request::Signal(signal.counter));
         }
         Some(asked)
+    }
+
+    fn find_put(&self, here: Position, step: &Step, one: &Move) -> Option<Put> {
+        let (from, to) = (step.reads(one).first()?, step.writes(one).first()?);
+        debug_assert!(to.reach != MemoryReach::Group, "a port has one peer");
+        Some(Put {
+            from: Spot::from(*from),
+            to: Spot::from(*to),
+            bytes: one.elements,
+            packets: to.form.is_packets(),
+            launch: here.launch,
+            writer: here.writer,
+        })
     }
 }

@@ -6,7 +6,6 @@
 //! hold the lock `x` before they ask for `y`, asking for both at once instead may make both wait forever.
 
 use super::counter::{Counter, gives, sends, takes};
-use super::run::Awaits;
 use super::{Action, BlockId, ChannelId, Program, Rank, RankId, SemaphoreId, all_ops};
 use rustc_hash::FxHashSet;
 
@@ -82,16 +81,6 @@ impl Sharing {
     #[must_use]
     pub fn is_drawn(&self, rank: RankId, action: &Action) -> bool {
         takes(action).any(|counter| self.is_shared(rank, counter))
-    }
-
-    /// Whether what a block of a rank waits for is what other blocks take, too.
-    #[must_use]
-    pub fn is_awaited(&self, rank: RankId, awaits: Awaits) -> bool {
-        match awaits {
-            Awaits::Signal(id) => self.is_shared(rank, Counter::Channel(id)),
-            Awaits::Semaphore(id) => self.is_shared(rank, Counter::Semaphore(id)),
-            Awaits::Barrier(_) | Awaits::Packets => false,
-        }
     }
 
     /// Whether an operation of a rank takes from a shared counter, or gives to it.

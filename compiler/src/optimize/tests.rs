@@ -2,11 +2,12 @@
 //! what the collective promises.
 
 use super::{Stage, for_kernels, optimize};
+use crate::interpreter::{self, Outcome, Value};
 use crate::ir::build::{
     acquire, all, group, input, local, memory, on, op, output, over, pipeline, port, program,
     release, scratch, signal, sliced, to, wait,
 };
-use crate::ir::run::{self, Outcome, Value};
+use crate::ir::grain::count_parts;
 use crate::ir::{
     Action, BarrierId, BlockId, Buffer, ChannelId, ChannelKind, Program, RankId, SyncOverride, Verb,
 };
@@ -14,9 +15,9 @@ use crate::ir::{
 const LIMIT: u64 = 10_000_000;
 
 fn outputs(program: &Program, parts: u32) -> Vec<Vec<Value>> {
-    let outcome = run::run_in(program, parts, LIMIT);
+    let outcome = interpreter::run_in(program, parts, LIMIT);
     let Outcome::Finished(memory) = outcome else { panic!("{outcome:?}") };
-    assert_eq!(run::broken_promises(program, &memory), None);
+    assert_eq!(interpreter::broken_promises(program, &memory), None);
     program.ranks.ids().map(|rank| memory.output(program, rank)).collect()
 }
 
@@ -30,7 +31,7 @@ fn law(program: &Program) {
         let mut program = program.clone();
         program.options.instances = instances;
         super::replicate::replicable(&program).unwrap();
-        let parts = run::parts(&program);
+        let parts = count_parts(&program);
         for stage in [Stage::Fuse, Stage::Split, Stage::Sync] {
             assert_eq!(
                 outputs(&program, parts),

@@ -8,7 +8,8 @@ mod lot;
 use compiler::check::{self, Ranks};
 use compiler::elaborate::{self, Settings};
 use compiler::interrupt::Interrupt;
-use compiler::ir::{Action, BlockId, Op, Program, count_ops, run};
+use compiler::ir::grain::{Grain, count_parts, find_coarsest_grain};
+use compiler::ir::{Action, BlockId, Op, Program, count_ops};
 use compiler::optimize::{self, Stage};
 use compiler::resolve::program::{Expr, ProgramId, Unit};
 use compiler::source::{FileId, SourceMap};
@@ -183,8 +184,8 @@ fn reports_are_the_same_where_two_chunks_are_one() {
     assert!(coarse > 200 && guilty > 50, "{coarse} were coarse, {guilty} of them wrong");
 }
 
-fn coarse_of(program: &Program) -> Option<run::Grain> {
-    run::coarsest(program, run::parts(program))
+fn coarse_of(program: &Program) -> Option<Grain> {
+    find_coarsest_grain(program, count_parts(program))
 }
 
 /// The same program with two chunks in place of each.

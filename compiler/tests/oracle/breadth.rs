@@ -12,8 +12,9 @@ use crate::schedule::{Effort, explore};
 use crate::wide;
 use compiler::check::{self, Ranks};
 use compiler::driver;
+use compiler::interpreter::{self, Outcome, Value};
 use compiler::interrupt::Interrupt;
-use compiler::ir::run::{self, Outcome, Value};
+use compiler::ir::grain::count_parts;
 use compiler::ir::{Joins, Program, Promise, RankId, Term};
 use compiler::optimize::{self, Stage};
 use compiler::plan::write;
@@ -123,8 +124,10 @@ fn again(program: &Program) -> Option<Program> {
 
 /// The program, with the promise that its outputs hold what a run of it leaves in them.
 fn promised(program: &Program) -> Option<Program> {
-    let parts = run::parts(program);
-    let Outcome::Finished(memory) = run::run_in(program, parts, 5_000_000) else { return None };
+    let parts = count_parts(program);
+    let Outcome::Finished(memory) = interpreter::run_in(program, parts, 5_000_000) else {
+        return None;
+    };
     let mut promised = program.clone();
     let ids: Vec<RankId> = program.ranks.ids().collect();
     for id in ids {

@@ -184,6 +184,12 @@ fn in_room(program: &Program, size: Size, room: u32) -> Result<Code, OutOfBounds
     Ok(maker.code)
 }
 
+/// How many elements a window of a pipeline with this unit has at a size.
+pub(crate) fn window_elements(program: &Program, size: Size, unit: u64) -> u64 {
+    let (bytes, elements) = size.shape(program).window;
+    u64::from(elements) * unit / bytes
+}
+
 /// Visits every operation with its place, including those in pipelines (for the first turn).
 pub(crate) fn each_op(ops: &[Op], visit: &mut dyn FnMut(At, &Op)) {
     for (i, op) in ops.iter().enumerate() {

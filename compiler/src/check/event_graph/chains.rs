@@ -6,7 +6,7 @@ use crate::check::budget::LINES;
 use crate::check::pushers;
 use crate::diagnostic::witness::Step;
 use crate::ir::memory::{Group, covered, extents, groups, writes_packets};
-use crate::ir::run::{Windows, windows};
+use crate::ir::windows::{Windows, choose_windows};
 use crate::ir::{Action, ChannelId, ChannelKind, Op, Operand, Program, RankId, Transfer};
 use crate::table::Id;
 use rustc_hash::FxHashMap;
@@ -19,7 +19,7 @@ pub(super) type Packets = FxHashMap<(RankId, u64), Places>;
 impl<'p> EventGraph<'p> {
     /// Lays out a program whose chunks are cut into `parts` parts; none where it is too large.
     pub(in crate::check) fn new(program: &'p Program, parts: u32) -> Option<EventGraph<'p>> {
-        let windows = windows(program);
+        let windows = choose_windows(program);
         let mut graph = EventGraph {
             program,
             chains: Vec::new(),

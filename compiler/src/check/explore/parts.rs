@@ -7,7 +7,8 @@
 use super::packets::{Packet, packets};
 use crate::check::race::step::{Step, Steps};
 use crate::ir::counter::{Owned, given, takes};
-use crate::ir::{Action, BarrierId, BlockId, Op, Program, RankId, run};
+use crate::ir::windows::choose_windows;
+use crate::ir::{Action, BarrierId, BlockId, Op, Program, RankId};
 use crate::table::Sets;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -49,7 +50,7 @@ pub(super) fn parts(program: &Program) -> Vec<Vec<Block<'_>>> {
 
 /// All blocks of a program.
 pub(super) fn blocks(program: &Program) -> Vec<Block<'_>> {
-    let windows = run::windows(program);
+    let windows = choose_windows(program);
     let mut blocks = Vec::new();
     for (rank, row) in program.ranks.entries() {
         for (id, block) in row.blocks.entries() {

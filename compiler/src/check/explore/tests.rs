@@ -3,8 +3,8 @@
 use super::model::Model;
 use super::parts::blocks;
 use super::{Explored, explore, unsure};
+use crate::interpreter::{self, Outcome};
 use crate::ir::build::{acquire, program, release, signal, to, wait};
-use crate::ir::run::{self, Outcome};
 use crate::ir::sharing::Sharing;
 use crate::ir::{Action, ChannelKind, Program};
 use fastrand::Rng;
@@ -80,7 +80,7 @@ fn fewer_turns_find_the_same() {
     for number in 0..PROGRAMS {
         let program = any(&mut random);
         // The search is for programs of which one schedule is known to come to its end.
-        if !matches!(run::run(&program, 1 << 20), Outcome::Finished(_)) {
+        if !matches!(interpreter::run(&program, 1 << 20), Outcome::Finished(_)) {
             continue;
         }
         let Some(stops) = stops(&program) else { continue };

@@ -4,7 +4,8 @@
 //! meet: in `signal [a, b]; signal [b, a];` either signal over `a` may come first.
 
 use crate::check::race::step::Steps;
-use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, SemaphoreId, Verb, run};
+use crate::ir::windows::Windows;
+use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, SemaphoreId, Verb};
 use crate::table::Id;
 use std::sync::Arc;
 
@@ -34,18 +35,14 @@ pub(super) enum Which {
 /// All such uses on a rank, except of counters that may be shared.
 pub(super) fn unordered(
     program: &ir::Program,
-    windows: &run::Windows,
+    windows: &Windows,
     rank: &ir::Rank,
 ) -> Vec<Unordered> {
     all_unordered(program, windows, rank, false)
 }
 
 /// Where threads of a block take from counters that may be shared.
-pub(super) fn shared(
-    program: &ir::Program,
-    windows: &run::Windows,
-    rank: &ir::Rank,
-) -> Vec<Unordered> {
+pub(super) fn shared(program: &ir::Program, windows: &Windows, rank: &ir::Rank) -> Vec<Unordered> {
     let mut found = all_unordered(program, windows, rank, true);
     found.retain(|one| one.does != USES);
     found
@@ -54,7 +51,7 @@ pub(super) fn shared(
 /// The uses of counters that are shared, or of those that are not.
 fn all_unordered(
     program: &ir::Program,
-    windows: &run::Windows,
+    windows: &Windows,
     rank: &ir::Rank,
     shared: bool,
 ) -> Vec<Unordered> {

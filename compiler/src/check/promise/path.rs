@@ -6,7 +6,8 @@ use crate::check::event_graph::{EventGraph, Run};
 use crate::check::names;
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::witness::{Cells, Finding, Hop, Turn, Witness, WrongValue};
-use crate::ir::run::{Broken, Contribution, Memory};
+use crate::interpreter::{Broken, Memory};
+use crate::ir::contribution::Contribution;
 use crate::ir::{Action, Alias, Buffer, RankId, ReduceOp};
 use std::collections::BTreeSet;
 

@@ -2,8 +2,8 @@
 
 use super::cells::Place;
 use super::step::Step;
+use crate::ir::grain::Grain;
 use crate::ir::memory::{covered, extents, groups, source_is_packets, writes_packets};
-use crate::ir::run::Grain;
 use crate::ir::threads::Share;
 use crate::ir::{Buffer, Operand, Program, RankId, Transfer};
 use smallvec::SmallVec;

@@ -20,9 +20,9 @@ use super::merged::Merged;
 use super::overlay;
 use super::turn::{Turn, TurnId};
 use crate::check::budget::{FOLDED, MARKED};
+use crate::ir::grain::Grain;
 use crate::ir::memory::{accesses, home};
-use crate::ir::run::{Grain, each_op};
-use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankId};
+use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Program, Rank, RankId, all_ops};
 use crate::table::{Id, Table};
 pub(super) use homes::{Homes, Span};
 use marks::{Marks, Numbers};
@@ -336,7 +336,7 @@ fn chunks(rank: &Rank, buffer: Buffer) -> u32 {
 fn is_plain(program: &Program) -> bool {
     let mut plain = true;
     for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
-        each_op(&block.ops, &mut |op| {
+        all_ops(&block.ops).for_each(|op| {
             plain &= match &op.action {
                 Action::Transfer(transfer) => {
                     transfer.slice.is_none() && !accesses(transfer).any(|access| access.packets)

@@ -27,10 +27,13 @@ use super::turn::Turn;
 use super::value::{Inputs, Value, combined};
 use super::writers::Slot;
 use crate::check::budget::{ELEMENTS, Exceeded};
+use crate::interpreter::Stuck;
 use crate::interrupt::Interrupt;
-use crate::ir::run::{Grain, Stuck};
+use crate::ir::grain::Grain;
 use crate::ir::threads::Share;
-use crate::ir::{Action, Buffer, ChannelKind, Op, Program, Rank, RankId, Transfer, memory, run};
+use crate::ir::{
+    Action, Buffer, ChannelKind, Op, Program, Rank, RankId, Transfer, all_ops, memory,
+};
 use crate::table::Id;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -508,7 +511,7 @@ fn meets(step: &Step) -> bool {
 fn has_packets(rank: &Rank) -> bool {
     let mut found = false;
     for block in &rank.blocks {
-        run::each_op(&block.ops, &mut |op| {
+        all_ops(&block.ops).for_each(|op| {
             if let Action::Transfer(transfer) = &op.action {
                 found |= memory::accesses(transfer).any(|access| access.packets);
             }

@@ -16,7 +16,7 @@
 //! symmetric as they stand are followed without merging.
 
 use crate::ir::memory::{home, overlap_locally};
-use crate::ir::run::{Windows, windows};
+use crate::ir::windows::{Windows, choose_windows};
 use crate::ir::{
     Action, Alias, Block, BlockId, ChannelKind, List, MOST_THREADS, Op, Operand, Program, RankId,
     Transfer, Verb, Where,
@@ -39,7 +39,7 @@ pub(super) struct Merged<'p> {
 impl<'p> Merged<'p> {
     /// All operations as they stand.
     pub(super) fn as_written(program: &'p Program) -> Merged<'p> {
-        Merged { blocks: BTreeMap::new(), windows: windows(program), program }
+        Merged { blocks: BTreeMap::new(), windows: choose_windows(program), program }
     }
 
     /// All operations, merged where possible.
@@ -52,7 +52,7 @@ impl<'p> Merged<'p> {
                 }
             }
         }
-        Merged { blocks, windows: windows(program), program }
+        Merged { blocks, windows: choose_windows(program), program }
     }
 
     /// Whether nothing was merged.

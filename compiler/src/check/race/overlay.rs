@@ -9,8 +9,7 @@ use super::launches::TouchKind;
 use super::machine::{Actor, Machine};
 use super::writers::Slot;
 use crate::ir::memory::{Extent, cells, source_is_packets, writes_packets};
-use crate::ir::run::each_op;
-use crate::ir::{Action, Buffer, Operand, Program, RankId};
+use crate::ir::{Action, Buffer, Operand, Program, RankId, all_ops};
 use crate::table::Id;
 
 /// Whether packets overlap plain chunks of scratch, on any rank.
@@ -56,7 +55,7 @@ fn each_extent(program: &Program, visit: &mut dyn FnMut(Extent, bool)) {
 fn each_operand(program: &Program, visit: &mut impl FnMut(RankId, &Operand, bool)) {
     for (here, rank) in program.ranks.entries() {
         for block in &rank.blocks {
-            each_op(&block.ops, &mut |op| {
+            all_ops(&block.ops).for_each(|op| {
                 let Action::Transfer(transfer) = &op.action else { return };
                 for (index, operand) in transfer.sources.iter().enumerate() {
                     if operand.buffer == Buffer::Scratch {

@@ -9,7 +9,7 @@ use super::machine::{Conflict, Kind};
 use super::words::Words;
 use super::{Met, witness};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::run::Grain;
+use crate::ir::grain::Grain;
 use crate::ir::{Program, RankId};
 use crate::source::At;
 use std::collections::{BTreeMap, BTreeSet};

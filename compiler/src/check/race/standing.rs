@@ -3,11 +3,10 @@
 use super::block::{Block, Blocks};
 use super::machine::Machine;
 use super::merged::Merged;
-use crate::ir::run::{Awaits, Stuck, Windows};
+use crate::events::{InnerSite, Site};
+use crate::interpreter::{Awaits, Stuck};
+use crate::ir::windows::Windows;
 use crate::ir::{Action, BlockId, Op};
-
-/// The number of an operation in its block; in a pipeline, its number in the body and the turn, too.
-type Number = (u32, Option<(u32, u32)>);
 
 impl<'p> Machine<'p, '_> {
     /// The blocks that have not come to their end.
@@ -20,12 +19,11 @@ impl<'p> Machine<'p, '_> {
         let id = BlockId(block.agent - self.agents.blocks(block.rank).start);
         let row = self.program.ranks.lookup(block.rank)?.blocks.lookup(id)?;
         let ops = merged.ops((block.rank, id), row);
-        let (operation, inner) =
-            numbered(ops, merged.windows().at(self.grain), u64::from(block.at))?;
+        let site = find_site(ops, merged.windows().at(self.grain), u64::from(block.at))?;
         let op = block.step(self.program, 0)?.op;
         let awaits = self.awaits(block, op);
         let (rank, origin) = (block.rank, op.origin);
-        Some(Stuck { rank, block: id, origin, operation, inner, awaits })
+        Some(Stuck { rank, block: id, origin, site, awaits })
     }
 
     fn awaits(&self, block: &Block<'p>, op: &Op) -> Awaits {
@@ -46,13 +44,13 @@ impl<'p> Machine<'p, '_> {
     }
 }
 
-/// The operation of which a step is, where pipelines are unrolled.
-fn numbered(ops: &[Op], windows: Windows, step: u64) -> Option<Number> {
+/// Where a step comes from, where pipelines are unrolled.
+fn find_site(ops: &[Op], windows: Windows, step: u64) -> Option<Site> {
     let mut left = step;
-    for (number, op) in (0..).zip(ops) {
+    for (operation, op) in (0..).zip(ops) {
         let Some(pipeline) = op.pipeline() else {
             match left.checked_sub(1) {
-                None => return Some((number, None)),
+                None => return Some(Site { operation, inner: None, part: 0 }),
                 Some(less) => left = less,
             }
             continue;
@@ -60,7 +58,8 @@ fn numbered(ops: &[Op], windows: Windows, step: u64) -> Option<Number> {
         let body = pipeline.body.len() as u64;
         let steps = body * windows.turns(pipeline);
         if left < steps {
-            return Some((number, Some(((left % body) as u32, (left / body) as u32))));
+            let inner = InnerSite { operation: (left % body) as u32, turn: (left / body) as u32 };
+            return Some(Site { operation, inner: Some(inner), part: 0 });
         }
         left -= steps;
     }

@@ -1,6 +1,6 @@
 //! The steps of a block: its operations in order, pipelines unrolled, and where its threads meet between them.
 
-use crate::ir::run::Windows;
+use crate::ir::windows::Windows;
 use crate::ir::{Action, Joins, Op, Program, SyncOverride};
 use std::ops::Range;
 

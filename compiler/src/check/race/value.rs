@@ -7,8 +7,9 @@
 use super::cells::{Cells, Place};
 use super::fold::Fold;
 use super::turn::{Turn, TurnId};
+use crate::interpreter::Combined;
+use crate::ir::grain::Grain;
 use crate::ir::memory::home;
-use crate::ir::run::{Combined, Grain};
 use crate::ir::{Buffer, Program, RankId, ReduceOp};
 use crate::table::Id;
 use std::rc::Rc;

@@ -10,7 +10,7 @@ use super::words::{OTHER_WAY, signal_first};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::witness::{Access, Cells, Finding, Race, Turn, Witness};
 use crate::ir;
-use crate::ir::run::Grain;
+use crate::ir::grain::Grain;
 use std::ops::Range;
 
 /// Adds a conflict's witness to its report.

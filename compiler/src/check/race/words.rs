@@ -4,9 +4,9 @@ use super::super::names;
 use super::acts::Touch;
 use super::machine::{Conflict, Kind};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::run::{Grain, each_op};
+use crate::ir::grain::Grain;
 use crate::ir::{
-    Action, Block, BlockId, Buffer, ChannelId, Link, Op, Program, RankId, Verb, Where,
+    Action, Block, BlockId, Buffer, ChannelId, Link, Op, Program, RankId, Verb, Where, all_ops,
 };
 use crate::source::{At, Place};
 use crate::table::Id;
@@ -188,7 +188,7 @@ impl<'a> Words<'a> {
         let mut operands = transfer.sources.iter().chain(&transfer.destinations);
         let rank = self.program.ranks.lookup(touch.rank)?;
         let mut waited: Vec<ChannelId> = Vec::new();
-        each_op(&self.block(touch)?.ops, &mut |op| {
+        all_ops(&self.block(touch)?.ops).for_each(|op| {
             if let Action::Wait(signal) = &op.action {
                 waited.extend(&signal.channels);
             }
@@ -357,7 +357,7 @@ impl<'a> Words<'a> {
 fn has_relaxed(program: &Program, among: &dyn Fn(&Op) -> bool) -> bool {
     let mut found = false;
     for block in program.ranks.iter().flat_map(|rank| &rank.blocks) {
-        each_op(&block.ops, &mut |op| {
+        all_ops(&block.ops).for_each(|op| {
             found |= matches!(&op.action, Action::Signal(list) | Action::Wait(list) if list.relaxed)
                 && among(op);
         });

@@ -19,8 +19,8 @@
 use super::{copies, replicate};
 use crate::check;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::grain::gcd;
 use crate::ir::memory::{self, Extent};
-use crate::ir::run::gcd;
 use crate::ir::{
     Action, Buffer, Op, OriginId, Program, Rank, RankId, Transfer, Verb, all_ops, region,
 };

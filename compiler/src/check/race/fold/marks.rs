@@ -10,7 +10,7 @@ use super::super::merged::Merged;
 use super::super::turn::{Turn, TurnId};
 use super::uses::{Cells, Slopes, Used, Uses, unused, use_all, used};
 use super::{back, is_quiet, per_rank};
-use crate::ir::{Action, ChannelId, Link, Op, Program, RankId};
+use crate::ir::{Action, ChannelId, Link, Op, Program, RankId, all_ops};
 use crate::table::Id;
 
 /// The marks of what one rank has.
@@ -254,7 +254,7 @@ fn channel(program: &Program, (turn, back): (Turn, TurnId), here: RankId, id: Ch
 /// Visits every operation with its number, also those in pipelines.
 fn each(ops: &[Op], numbers: Numbers, visit: &mut dyn FnMut(u64, &Op)) {
     let (mut at, mut was_quiet) = (0, false);
-    crate::ir::run::each_op(ops, &mut |op| {
+    all_ops(ops).for_each(|op| {
         let quiet = numbers == Numbers::OfRows && is_quiet(op);
         at += u64::from(!(quiet && was_quiet));
         was_quiet = quiet;

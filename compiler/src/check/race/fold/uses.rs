@@ -6,8 +6,7 @@ use super::marks::mix;
 use super::stretches::{Cuts, Stretches};
 use super::{back, chunks, per_rank};
 use crate::ir::memory::{Extent, extents, source_is_packets, writes_packets};
-use crate::ir::run::each_op;
-use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Operand, Program, RankId};
+use crate::ir::{Action, Buffer, ChannelId, ChannelKind, Op, Operand, Program, RankId, all_ops};
 use crate::table::Id;
 
 /// How the buffers of one rank are cut.
@@ -90,7 +89,7 @@ pub(super) fn cut(merged: &Merged<'_>) -> Vec<Cells> {
     let mut cuts = per_rank(program, |rank| buffers.map(|buffer| Cuts::none(chunks(rank, buffer))));
     for here in program.ranks.ids() {
         for ops in merged.blocks(here) {
-            each_op(ops, &mut |op| {
+            all_ops(ops).for_each(|op| {
                 used(program, here, op, &mut |used| {
                     let Used::Cells(rank, buffer, start, size, _) = used else { return };
                     let cuts = cuts.get_mut(rank.index()).and_then(|cuts| cuts.get_mut(buffer));
@@ -129,7 +128,7 @@ pub(super) fn use_all(
     let program = merged.program();
     let mut operations = operations.iter();
     for (block, ops) in blocks.iter().zip(merged.blocks(here)) {
-        each_op(ops, &mut |op| {
+        all_ops(ops).for_each(|op| {
             let own = mix(*block, operations.next().copied().unwrap_or(0));
             used(program, here, op, &mut |used| match used {
                 Used::Channel(id, role) => {

@@ -1,8 +1,8 @@
 //! The granularity at which memory is modeled.
 
-use super::{gcd, parts_of};
-use crate::ir::memory::covered;
-use crate::ir::{Action, Op, Program, Promise, Rank, Transfer, all_ops};
+use super::memory::covered;
+use super::windows::choose_windows;
+use super::{Action, Op, Program, Promise, Rank, Transfer, all_ops};
 
 /// A granularity: `parts` cells for every `unit` chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Grain {
 /// Where there are pipelines, only whole chunks are combined, all of them by the same number. The program is then the
 /// one with so many times fewer chunks: these have the parts that its own windows and slices need.
 #[must_use]
-pub fn coarsest(program: &Program, parts: u32) -> Option<Grain> {
+pub fn find_coarsest_grain(program: &Program, parts: u32) -> Option<Grain> {
     // The common divisors of all chunk numbers, and of all ends of slices, in parts of chunks.
     let (mut chunks, mut ends) = (0, 0);
     for rank in &program.ranks {
@@ -86,7 +86,7 @@ pub fn coarsest(program: &Program, parts: u32) -> Option<Grain> {
     let grain = match program.all_ops().any(|op| op.pipeline().is_some()) {
         true => {
             let unit = u32::try_from(chunks).ok()?.max(1);
-            Grain { parts: parts_of(program, unit), unit }
+            Grain { parts: count_parts_of_units(program, unit), unit }
         }
         false => merged(gcd(chunks.saturating_mul(u64::from(parts)), ends), parts)?,
     };
@@ -106,7 +106,7 @@ fn are_alike(program: &Program, unit: u32) -> bool {
 /// How many chunks are always used together: every operand and buffer has a whole number of units of so many chunks, and
 /// every promise is one about units. Slices may end anywhere.
 #[must_use]
-pub fn chunks_used_together(program: &Program) -> u32 {
+pub fn count_chunks_used_together(program: &Program) -> u32 {
     let mut unit = 0;
     for rank in &program.ranks {
         let offset = rank.alias.map_or(0, |alias| alias.offset);
@@ -198,4 +198,34 @@ fn is_shifted(first: &Promise, promise: &Promise, (by, unit): (u32, u32)) -> boo
                 && (term.rank, term.count, term.rank_step, term.chunk_step)
                     == (one.rank, one.count, one.rank_step, one.chunk_step)
         })
+}
+
+/// The number of parts into which chunks must be cut for every slice and every window to be whole; at most
+/// [`MOST_PARTS`].
+#[must_use]
+pub fn count_parts(program: &Program) -> u32 {
+    count_parts_of_units(program, 1)
+}
+
+/// The same where `unit` chunks are treated as one.
+fn count_parts_of_units(program: &Program, unit: u32) -> u32 {
+    let mut parts = u64::from(choose_windows(program).parts);
+    for transfer in program.all_ops().filter_map(Op::transfer) {
+        let count = transfer.slice.map_or(1, |slice| u64::from(slice.count.max(1)));
+        for operand in transfer.destinations.iter().filter(|_| count > 1) {
+            let share = count / gcd(count, u64::from(operand.size / unit).max(1));
+            let common = parts / gcd(parts, share) * share;
+            parts = if common <= u64::from(MOST_PARTS) { common } else { parts };
+        }
+    }
+    parts as u32
+}
+
+/// The most parts that a chunk is cut into. If more would be needed, some slices are uneven.
+pub const MOST_PARTS: u32 = 5040;
+
+/// The greatest number that divides both.
+#[must_use]
+pub fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -21,7 +21,7 @@ pub struct Pace {
 
 /// The distances between the pipelines of a program.
 #[must_use]
-pub fn pace(program: &Program) -> Pace {
+pub fn measure_pace(program: &Program) -> Pace {
     let mut uses: FxHashMap<Owned, Uses> = FxHashMap::default();
     in_pipelines(program, &mut |owned| {
         uses.entry(owned).or_default();
@@ -163,7 +163,7 @@ fn initial(program: &Program, (rank, counter): Owned) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pace, pace};
+    use super::{Pace, measure_pace};
     use crate::ir::build::{acquire, pipeline, program, release};
     use crate::ir::{Action, Program, RankId, SemaphoreId};
 
@@ -183,24 +183,24 @@ mod tests {
     #[test]
     fn pipelines_that_hand_off_are_together() {
         let plain = blocks(vec![release(&[0]), given()], vec![acquire(&[0]), taken()]);
-        assert_eq!(pace(&plain), Pace { ahead: 0, behind: 0 });
+        assert_eq!(measure_pace(&plain), Pace { ahead: 0, behind: 0 });
         let none = blocks(vec![release(&[0])], vec![acquire(&[0])]);
-        assert_eq!(pace(&none), Pace { ahead: 0, behind: 0 });
+        assert_eq!(measure_pace(&none), Pace { ahead: 0, behind: 0 });
     }
 
     #[test]
     fn uses_before_and_initial_values_are_the_distance() {
         let early = || vec![release(&[0]), release(&[0]), given()];
         let late = || vec![taken(), acquire(&[0]), acquire(&[0])];
-        assert_eq!(pace(&blocks(early(), late())), Pace { ahead: 2, behind: 0 });
+        assert_eq!(measure_pace(&blocks(early(), late())), Pace { ahead: 2, behind: 0 });
         let mut initial = blocks(early(), late());
         initial.ranks[RankId(0)].semaphores[SemaphoreId(0)].initial = 3;
-        assert_eq!(pace(&initial), Pace { ahead: 5, behind: 0 });
+        assert_eq!(measure_pace(&initial), Pace { ahead: 5, behind: 0 });
         let before = blocks(
             vec![given(), release(&[0]), release(&[0])],
             vec![acquire(&[0]), acquire(&[0]), taken()],
         );
-        assert_eq!(pace(&before), Pace { ahead: 0, behind: 2 });
+        assert_eq!(measure_pace(&before), Pace { ahead: 0, behind: 2 });
     }
 
     #[test]
@@ -211,11 +211,11 @@ mod tests {
             .block(|_| vec![given()])
             .block(|_| vec![release(&[0])])
             .block(|_| takes.clone());
-        assert_eq!(pace(&two), Pace { ahead: 1, behind: 1 });
+        assert_eq!(measure_pace(&two), Pace { ahead: 1, behind: 1 });
         let unlike = blocks(
             vec![given(), given()],
             vec![pipeline(64, 1, vec![acquire(&[0]), acquire(&[0])])],
         );
-        assert_eq!(pace(&unlike), Pace { ahead: 0, behind: 0 });
+        assert_eq!(measure_pace(&unlike), Pace { ahead: 0, behind: 0 });
     }
 }

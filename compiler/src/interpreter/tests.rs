@@ -1,13 +1,14 @@
 //! What small programs leave in memory, and where they get stuck.
 
 use super::{
-    Awaits, Combined, Contribution, Outcome, Times, Value, broken_promises, keeps_promises, parts,
-    run, run_in,
+    Awaits, Combined, Outcome, Times, Value, broken_promises, keeps_promises, run, run_in,
 };
 use crate::ir::build::{
     acquire, group, input, local, memory, on, output, over, pipeline, program, release, scratch,
     signal, sliced, to, wait,
 };
+use crate::ir::contribution::Contribution;
+use crate::ir::grain::count_parts;
 use crate::ir::{
     Action, BarrierId, BlockId, Buffer, ChannelId, ChannelKind, Operand, Program, RankId, ReduceOp,
     SemaphoreId, Verb,
@@ -156,7 +157,7 @@ fn a_switch_reads_and_writes_every_rank() {
 fn a_group_covers_the_whole_once() {
     let part = |i| vec![sliced(copy(input(0, 2), output(0, 2)), i, 3)];
     let p = program(1, 2, 2, 0).block(|_| part(0)).block(|_| part(1)).block(|_| part(2));
-    assert_eq!(parts(&p), 3);
+    assert_eq!(count_parts(&p), 3);
     let whole: Vec<_> = (0..6).map(|cell| vec![(0, cell)]).collect();
     assert_eq!(left(&p, 0), whole);
     let two = program(1, 2, 2, 0).block(|_| part(0)).block(|_| part(2));
@@ -182,7 +183,7 @@ fn a_pipeline_goes_window_by_window() {
                 vec![release(&[1]), acquire(&[0]), copy(scratch(0, 2), output(0, 2))],
             )]
         });
-    assert_eq!(parts(&p), 2);
+    assert_eq!(count_parts(&p), 2);
     assert_eq!(left(&p, 0), (0..4).map(|cell| vec![(0, cell)]).collect::<Vec<_>>());
 }
 

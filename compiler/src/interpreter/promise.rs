@@ -6,8 +6,9 @@
 
 use super::Memory;
 use super::memory::Cell;
-use super::value::{Combined, Contribution, Value, merge};
-use crate::ir::{Buffer, OriginId, Program, Promise, RankId, ReduceOp, Term};
+use super::value::{Combined, Value};
+use crate::ir::contribution::{Contribution, collect_contributions};
+use crate::ir::{Buffer, OriginId, Program, Promise, RankId, ReduceOp};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -126,18 +127,6 @@ fn each_broken(
     ControlFlow::Continue(())
 }
 
-/// The contributions to a reduction of terms, ascending, each with how often it is in there.
-#[must_use]
-pub fn promised(terms: &[Term], op: ReduceOp) -> Vec<Contribution> {
-    let mut all: Vec<Contribution> = terms
-        .iter()
-        .flat_map(Term::sources)
-        .map(|(rank, cell)| Contribution { rank, cell, count: 1 })
-        .collect();
-    merge(&mut all, op);
-    all
-}
-
 /// The contents that a promise calls for.
 struct Expected {
     op: ReduceOp,
@@ -147,7 +136,7 @@ struct Expected {
 impl Expected {
     fn of(program: &Program, promise: &Promise) -> Expected {
         let op = program.collective.op;
-        Expected { op, terms: promised(&promise.terms, op) }
+        Expected { op, terms: collect_contributions(&promise.terms, op) }
     }
 }
 

@@ -6,23 +6,8 @@
 
 use super::tree::TreeId;
 use crate::ir::ReduceOp;
+use crate::ir::contribution::{Contribution, merge_contributions};
 use std::sync::Arc;
-
-/// A cell of a rank's input, as it was at the start, in a reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Contribution {
-    /// The rank of the input; [`Contribution::NOBODY`] for memory that was never written.
-    pub rank: u32,
-    /// The cell: the chunk times the parts per chunk, plus the part; or the chunk divided by the chunks per cell.
-    pub cell: u32,
-    /// How often it is in the reduction.
-    pub count: u32,
-}
-
-impl Contribution {
-    /// The rank number that means memory that nobody wrote.
-    pub const NOBODY: u32 = u32::MAX;
-}
 
 /// By which operators a value was made of several others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -142,23 +127,11 @@ pub fn same_bits(one: &Value, other: &Value) -> bool {
 pub(super) fn combine(op: ReduceOp, values: &[&Value]) -> Value {
     let mut all: Vec<Contribution> =
         values.iter().flat_map(|value| value.contributions()).copied().collect();
-    merge(&mut all, op);
+    merge_contributions(&mut all, op);
     let before = values.iter().fold(Combined::Never, |before, value| before.and(value.combined()));
     let combined = before.and(Combined::By(op));
     match all.as_slice() {
         [one] => Value::One(*one, combined, TreeId::default()),
         _ => Value::Many(all.into(), combined, TreeId::default()),
     }
-}
-
-/// Sorts contributions, and makes one of those that are the same.
-pub(super) fn merge(all: &mut Vec<Contribution>, op: ReduceOp) {
-    all.sort_by_key(|one| (one.rank, one.cell));
-    all.dedup_by(|next, kept| {
-        let same = (next.rank, next.cell) == (kept.rank, kept.cell);
-        if same {
-            kept.count = op.add_counts(kept.count, next.count);
-        }
-        same
-    });
 }

@@ -1,8 +1,9 @@
 //! The memory of all ranks, cell by cell.
 
-use super::Grain;
 use super::tree::{Tree, TreeId, Trees};
-use super::value::{Combined, Contribution, Value};
+use super::value::{Combined, Value};
+use crate::ir::contribution::Contribution;
+use crate::ir::grain::Grain;
 use crate::ir::memory::home;
 use crate::ir::{Alias, Buffer, OriginId, Program, RankId};
 use std::collections::BTreeSet;
@@ -99,7 +100,7 @@ impl Memory {
             .collect()
     }
 
-    /// A cell of a buffer.
+    /// A cell of a buffer, by the name that its author gives it.
     pub(super) fn read(&self, rank: RankId, buffer: Buffer, cell: u64) -> Option<&Cell> {
         let memory = self.ranks.get(rank.0 as usize)?;
         let (buffer, cell) = memory.home(buffer, cell, self.grain);
@@ -123,11 +124,16 @@ impl Memory {
         self.trees.as_mut()
     }
 
-    /// Replaces a cell of a buffer, if there is one.
-    pub(super) fn write(&mut self, rank: RankId, buffer: Buffer, cell: u64, new: Cell) {
-        let grain = self.grain;
+    /// The value of a cell of a buffer that really holds it. Beyond its end there is nothing.
+    pub(super) fn read_home(&self, rank: RankId, buffer: Buffer, cell: u64) -> &Value {
+        let memory = self.ranks.get(rank.0 as usize);
+        let found = memory.and_then(|memory| memory.buffer(buffer).get(cell as usize));
+        found.map_or(&Value::Nothing, |cell| &cell.value)
+    }
+
+    /// Replaces a cell of a buffer that really holds it, if there is one.
+    pub(super) fn write_home(&mut self, rank: RankId, buffer: Buffer, cell: u64, new: Cell) {
         let Some(memory) = self.ranks.get_mut(rank.0 as usize) else { return };
-        let (buffer, cell) = memory.home(buffer, cell, grain);
         if let Some(old) = memory.buffer_mut(buffer).get_mut(cell as usize) {
             *old = new;
         }
