@@ -112,6 +112,20 @@ impl Program {
         self.ranks.iter().flat_map(Rank::all_ops)
     }
 
+    /// Whether the threads of a block meet between two operations. `sync` and `barrier` are meetings themselves.
+    #[must_use]
+    pub fn meets_between(&self, before: &Op, after: &Op) -> bool {
+        use SyncOverride::{After, Before, Both, None};
+        let asked =
+            matches!(before.sync, Some(After | Both)) || matches!(after.sync, Some(Before | Both));
+        let refused =
+            matches!(before.sync, Some(Before | None)) || matches!(after.sync, Some(After | None));
+        match self.joins {
+            Joins::Explicit => false,
+            Joins::Implied => asked || self.options.auto_sync && !refused,
+        }
+    }
+
     /// How many chunks the buffers of all ranks have.
     #[must_use]
     pub fn chunks(&self) -> u64 {

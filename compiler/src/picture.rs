@@ -13,6 +13,7 @@ mod link;
 mod schedule;
 mod svg;
 
+use crate::events::{Events, SizeClass};
 use crate::ir::Program;
 
 /// The most operations that are drawn; nobody can read more.
@@ -67,7 +68,8 @@ pub fn fits(program: &Program) -> bool {
 /// Draws a program, which must be small: see [`fits`].
 #[must_use]
 pub fn draw(program: &Program, marks: &[Mark]) -> String {
-    let mut scene = event::scene(program);
-    link::link(program, &mut scene);
+    let events = Events::new(program, SizeClass::Outline);
+    let mut scene = event::scene(&events);
+    link::link(&events, &mut scene);
     svg::write(program, &scene, &layout::layout(&scene), marks)
 }

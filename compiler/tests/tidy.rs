@@ -62,7 +62,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("decompile", &["table", "ir", "interrupt", "syntax::token"]),
     ("import", &["table", "bytes", "syntax::token"]),
     ("synthesize", &["ir", "machine", "syntax"]),
-    ("picture", &["table", "bytes", "ir", "check::names"]),
+    ("picture", &["table", "bytes", "ir", "events", "check::names"]),
 ];
 
 /// Crates that only certain files may name.

@@ -24,7 +24,6 @@ use super::budget::{Exceeded, PARTS};
 use super::ends::Relation;
 use super::patterns::{Alike, Patterns, patterns};
 use super::race::overlay;
-use super::race::step::meet;
 use super::windows;
 use crate::bytes;
 use crate::ir::grain::{Grain, MOST_PARTS, count_parts, find_coarsest_grain, gcd};
@@ -330,7 +329,7 @@ fn lanes_differ(program: &Program) -> bool {
         let mut before: Option<&Op> = None;
         all_ops(&block.ops).any(|op| {
             let meets = matches!(op.action, Action::Sync | Action::Barrier { .. });
-            if meets || before.is_none_or(|before| meet(program, before, op)) {
+            if meets || before.is_none_or(|before| program.meets_between(before, op)) {
                 told.clear();
             }
             before = Some(op);

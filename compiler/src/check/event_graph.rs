@@ -15,9 +15,8 @@ mod turns;
 
 use super::budget::MOMENTS;
 use crate::diagnostic::witness::{self, Event, Step};
-use crate::ir::{
-    Action, BarrierId, BlockId, ChannelId, Op, OriginId, Program, RankId, SemaphoreId,
-};
+use crate::events::{self, BlockSteps, Events, StepBuffer};
+use crate::ir::{BarrierId, BlockId, ChannelId, Op, OriginId, Program, RankId, SemaphoreId};
 use crate::source::At;
 use chains::Packets;
 pub(super) use late::Late;
@@ -39,15 +38,13 @@ pub(super) struct Moment {
     pub(super) at: u32,
 }
 
-/// An operation of a block as it runs once: in a pipeline, one line for each window.
-#[derive(Clone, Debug)]
+/// A step of a block, by the operation that it comes from. What it does is in [`EventGraph::with_step`].
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Line<'p> {
     /// The operation.
     pub(super) op: &'p Op,
     /// Where in the block.
     pub(super) step: Step,
-    /// In a pipeline, which cells of its operands.
-    pub(super) window: Option<Range<u64>>,
 }
 
 /// A request to a proxy.
@@ -70,7 +67,7 @@ struct Server {
 /// What an agent does in a launch.
 #[derive(Clone, Debug)]
 enum Chain<'p> {
-    Block { rank: RankId, block: BlockId, lines: Vec<Line<'p>> },
+    Block { rank: RankId, block: BlockId, steps: BlockSteps<'p>, lines: Vec<Line<'p>> },
     Proxy { rank: RankId, channel: ChannelId, requests: Vec<Request> },
     User { rank: RankId },
 }
@@ -82,6 +79,7 @@ type Places = Vec<(Agent, u32)>;
 pub(super) struct EventGraph<'p> {
     /// The program.
     pub(super) program: &'p Program,
+    events: Events<'p>,
     chains: Vec<Chain<'p>>,
     /// The agents that are a rank's blocks.
     blocks: Vec<Range<Agent>>,
@@ -217,6 +215,18 @@ impl<'p> EventGraph<'p> {
         }
     }
 
+    /// Looks at a step of a block; none for other agents, and beyond the last step.
+    pub(super) fn with_step<T>(
+        &self,
+        agent: Agent,
+        at: u32,
+        look: impl FnOnce(&events::Step) -> T,
+    ) -> Option<T> {
+        let Chain::Block { steps, .. } = self.chain(agent)? else { return None };
+        let mut buffer = StepBuffer::default();
+        self.events.lower_step(steps, at.into(), &mut buffer).map(|step| look(&step))
+    }
+
     fn chain(&self, agent: Agent) -> Option<&Chain<'p>> {
         self.chains.get(agent as usize)
     }
@@ -248,10 +258,10 @@ impl<'p> EventGraph<'p> {
     pub(super) fn entry(&self, moment: Moment) -> Option<usize> {
         let (agent, at) = self.line(moment)?;
         let Chain::Proxy { channel, .. } = self.chain(moment.agent)? else { return None };
-        let Action::Transfer(transfer) = &self.lines(agent).get(at as usize)?.op.action else {
-            return None;
-        };
-        transfer.channels.iter().position(|there| there == channel)
+        self.with_step(agent, at, |step| {
+            let mut requests = step.requests.iter().filter(|request| request.put.is_some());
+            requests.position(|request| request.channel == *channel)
+        })?
     }
 
     /// Whether an agent is a proxy.

@@ -23,9 +23,9 @@ use super::event_graph::EventGraph;
 use super::found::Found;
 use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic, Label};
+use crate::events::{Events, SizeClass};
 use crate::ir::counter::Counter;
 use crate::ir::grain::count_parts;
-use crate::ir::windows::choose_windows;
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId};
 use crate::source::At;
 use crate::table::Table;
@@ -152,9 +152,9 @@ struct Uses {
 
 /// Checks every channel and semaphore.
 pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
-    let windows = choose_windows(program);
-    let ordered = |rank| lanes::unordered(program, &windows, rank).is_empty();
-    if summary::is_sound(program) && program.ranks.iter().all(ordered) {
+    let events = Events::new(program, SizeClass::whole_chunks(program));
+    let ordered = |rank| lanes::unordered(&events, rank).is_empty();
+    if summary::is_sound(program) && program.ranks.ids().all(ordered) {
         return Vec::new();
     }
     let entries = ClockEntries::new();
@@ -168,7 +168,7 @@ pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
         for (id, semaphore) in row.semaphores.entries() {
             context.semaphore((rank, id), semaphore, &mut all);
         }
-        for one in lanes::unordered(program, &windows, row) {
+        for one in lanes::unordered(&events, rank) {
             let show = |graph: &_, report| report::show_threads(graph, rank, &one, report);
             let report = report::several_threads(program, rank, &one);
             all.threads.add_told(report, context.shown(show));
@@ -257,7 +257,7 @@ impl<'p> Context<'p> {
 
 /// Whether [`check`] would find nothing.
 pub(super) fn is_clean(program: &ir::Program) -> bool {
-    let windows = choose_windows(program);
+    let events = Events::new(program, SizeClass::whole_chunks(program));
     let entries = ClockEntries::new();
     let uses: Table<RankId, Uses> =
         program.ranks.iter().map(|rank| uses_of(program, rank, &entries)).collect();
@@ -276,7 +276,7 @@ pub(super) fn is_clean(program: &ir::Program) -> bool {
         };
         let balanced =
             row.channels.entries().all(channel) && row.semaphores.entries().all(semaphore);
-        balanced && lanes::unordered(program, &windows, row).is_empty()
+        balanced && lanes::unordered(&events, rank).is_empty()
     })
 }
 
@@ -385,10 +385,9 @@ impl<'p> InTurn<'p> {
 
 /// Where two threads of a block take from one counter without meeting in between, as its author accepts.
 pub(super) fn shared_by_threads(program: &ir::Program) -> Vec<(RankId, Unordered)> {
-    let windows = choose_windows(program);
+    let events = Events::new(program, SizeClass::whole_chunks(program));
     let ranks = program.ranks.entries().filter(|(_, rank)| rank.may_share());
-    let on =
-        |(id, rank)| lanes::shared(program, &windows, rank).into_iter().map(move |one| (id, one));
+    let on = |(id, _)| lanes::shared(&events, id).into_iter().map(move |one| (id, one));
     ranks.flat_map(on).collect()
 }
 

@@ -53,7 +53,6 @@ mod reading;
 mod report;
 mod sight;
 mod standing;
-pub(super) mod step;
 mod sync;
 mod turn;
 mod value;

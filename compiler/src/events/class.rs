@@ -2,8 +2,8 @@
 
 use crate::ir::grain::Grain;
 use crate::ir::memory::covered;
-use crate::ir::windows::Windows;
-use crate::ir::{Pipeline, Slice};
+use crate::ir::windows::{Windows, choose_windows};
+use crate::ir::{Pipeline, Program, Slice};
 use std::ops::Range;
 
 /// What steps are lowered for.
@@ -16,6 +16,9 @@ pub enum SizeClass {
         /// How pipelines go through windows, at this grain.
         windows: Windows,
     },
+    /// No size: a cell is a chunk, slices cover all of their operands, and pipelines go through one window that has
+    /// everything. For those who show what a program does.
+    Outline,
     /// One size: a cell is a byte.
     Bytes {
         /// The bytes of a chunk.
@@ -26,11 +29,18 @@ pub enum SizeClass {
 }
 
 impl SizeClass {
+    /// Every chunk is one cell: for those who do not look at memory.
+    #[must_use]
+    pub fn whole_chunks(program: &Program) -> SizeClass {
+        SizeClass::Symbolic { grain: Grain::parts(1), windows: choose_windows(program) }
+    }
+
     /// The cells of so many chunks.
     #[must_use]
     pub fn cells(self, chunks: u64) -> u64 {
         match self {
             SizeClass::Symbolic { grain, .. } => grain.cells(chunks),
+            SizeClass::Outline => chunks,
             SizeClass::Bytes { chunk, .. } => chunks.saturating_mul(chunk),
         }
     }
@@ -40,6 +50,7 @@ impl SizeClass {
     pub fn count_turns(self, pipeline: &Pipeline) -> u64 {
         match self {
             SizeClass::Symbolic { windows, .. } => windows.turns(pipeline),
+            SizeClass::Outline => 1,
             SizeClass::Bytes { chunk, .. } => {
                 u64::from(pipeline.chunks).saturating_mul(chunk).div_ceil(pipeline.unit.max(1))
             }
@@ -47,16 +58,17 @@ impl SizeClass {
     }
 
     /// The cells of an operand, counted from the beginning of the block's part of it, that a window covers if the operand
-    /// reaches that far.
+    /// reaches that far; none if that is everything.
     #[must_use]
-    pub fn window(self, pipeline: &Pipeline, turn: u64) -> Range<u64> {
+    pub fn window(self, pipeline: &Pipeline, turn: u64) -> Option<Range<u64>> {
         match self {
             SizeClass::Symbolic { grain, windows } => {
-                windows.window(pipeline, turn, grain.cells_of_unit())
+                Some(windows.window(pipeline, turn, grain.cells_of_unit()))
             }
+            SizeClass::Outline => None,
             SizeClass::Bytes { .. } => {
                 let unit = pipeline.unit.max(1);
-                turn.saturating_mul(unit)..turn.saturating_add(1).saturating_mul(unit)
+                Some(turn.saturating_mul(unit)..turn.saturating_add(1).saturating_mul(unit))
             }
         }
     }
@@ -71,8 +83,10 @@ impl SizeClass {
         chunks: u32,
     ) -> Range<u64> {
         let length = self.cells(u64::from(chunks));
-        let SizeClass::Bytes { slice_unit, .. } = self else {
-            return covered(slice, window, length);
+        let slice_unit = match self {
+            SizeClass::Symbolic { .. } => return covered(slice, window, length),
+            SizeClass::Outline => return 0..length,
+            SizeClass::Bytes { slice_unit, .. } => slice_unit,
         };
         let part = covered(slice, None, length / slice_unit);
         let part = part.start * slice_unit..part.end * slice_unit;

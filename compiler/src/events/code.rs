@@ -2,7 +2,7 @@
 
 use super::step::{InnerSite, Site, StepBuffer, StepHeader, StepSink};
 use super::{Events, Step};
-use crate::ir::{Action, BlockId, ChannelKind, Joins, Op, Pipeline, RankId, SyncOverride, Verb};
+use crate::ir::{Action, BlockId, ChannelKind, Op, Pipeline, RankId, Verb};
 use std::ops::Range;
 
 /// The steps of a block.
@@ -52,7 +52,12 @@ impl<'p> Events<'p> {
     #[must_use]
     pub fn block_steps(&self, rank: RankId, block: BlockId) -> BlockSteps<'p> {
         let row = self.program.ranks.lookup(rank).and_then(|row| row.blocks.lookup(block));
-        let ops: &'p [Op] = row.map_or(&[], |row| &row.ops);
+        self.steps_of(rank, row.map_or(&[], |row| &row.ops))
+    }
+
+    /// The steps of a block of a rank with these operations, which may be others than the program's.
+    #[must_use]
+    pub fn steps_of(&self, rank: RankId, ops: &'p [Op]) -> BlockSteps<'p> {
         let (mut long, mut first) = (Vec::new(), 0_u64);
         for (op, one) in (0..).zip(ops) {
             let steps = self.count_steps(one);
@@ -73,12 +78,7 @@ impl<'p> Events<'p> {
     ) -> Option<Step<'b>> {
         into.clear();
         let occurrence = self.find_occurrence(steps, at)?;
-        // The threads meet between the parts of one operation.
-        let joined = occurrence.site.part > 0
-            || match at.checked_sub(1).and_then(|before| self.find_op(steps, before)) {
-                Some(before) => self.meets_between(before, occurrence.op),
-                None => true,
-            };
+        let joined = self.is_joined(steps, at, &occurrence);
         let meeting = self.lower(steps.rank, &occurrence, into);
         into.set_header(StepHeader {
             site: occurrence.site,
@@ -88,6 +88,40 @@ impl<'p> Events<'p> {
             arrival: meeting.arrival,
         });
         into.step()
+    }
+
+    /// Whether the threads of a block meet before a step or in it; false beyond the last step.
+    #[must_use]
+    pub fn meets_at(&self, steps: &BlockSteps<'p>, at: u64) -> bool {
+        self.find_occurrence(steps, at).is_some_and(|occurrence| {
+            is_meeting(occurrence.op) || self.is_joined(steps, at, &occurrence)
+        })
+    }
+
+    /// Whether the next step is another part of the same operation.
+    #[must_use]
+    pub fn is_followed_by_part(&self, steps: &BlockSteps<'p>, at: u64) -> bool {
+        self.site(steps, at + 1).is_some_and(|site| site.part > 0)
+    }
+
+    /// Where a step comes from.
+    #[must_use]
+    pub fn site(&self, steps: &BlockSteps<'p>, at: u64) -> Option<Site> {
+        Some(self.find_occurrence(steps, at)?.site)
+    }
+
+    /// The operation that a step comes from, for reports: what it does is in the step.
+    #[must_use]
+    pub fn operation(&self, steps: &BlockSteps<'p>, at: u64) -> Option<&'p Op> {
+        self.find_op(steps, at)
+    }
+
+    /// Whether the threads meet before a step: before the first one, between the parts of an operation, and between two
+    /// operations if the program says so.
+    fn is_joined(&self, steps: &BlockSteps<'p>, at: u64, occurrence: &Occurrence) -> bool {
+        let before = at.checked_sub(1).and_then(|before| self.find_op(steps, before));
+        occurrence.site.part > 0
+            || before.is_none_or(|before| self.program.meets_between(before, occurrence.op))
     }
 
     /// Lets a sink look at the effects of a step of a block.
@@ -128,7 +162,7 @@ impl<'p> Events<'p> {
         Some(Occurrence {
             op: inner.op,
             site: site(Some(place), inner.part),
-            window: Some(self.class.window(pipeline, turn)),
+            window: self.class.window(pipeline, turn),
         })
     }
 
@@ -140,19 +174,11 @@ impl<'p> Events<'p> {
         let body = count_body_steps(pipeline).max(1);
         find_inner(pipeline, found.rest % body).map(|inner| inner.op)
     }
+}
 
-    /// Whether the threads of a block meet between two operations. `sync` and `barrier` are meetings themselves.
-    fn meets_between(&self, before: &Op, after: &Op) -> bool {
-        use SyncOverride::{After, Before, Both, None};
-        let asked =
-            matches!(before.sync, Some(After | Both)) || matches!(after.sync, Some(Before | Both));
-        let refused =
-            matches!(before.sync, Some(Before | None)) || matches!(after.sync, Some(After | None));
-        match self.program.joins {
-            Joins::Explicit => false,
-            Joins::Implied => asked || self.program.options.auto_sync && !refused,
-        }
-    }
+/// Whether an operation is a meeting of the threads of its block.
+fn is_meeting(op: &Op) -> bool {
+    matches!(op.action, Action::Sync | Action::Barrier { .. })
 }
 
 /// The operation of a step, and the step's number in that.

@@ -1,8 +1,8 @@
 //! A program as columns of events.
 
 use super::label;
-use crate::ir::counter::{self, Counter};
-use crate::ir::{Action, BlockId, ChannelId, ChannelKind, Op, Program, Rank, RankId};
+use crate::events::{Events, ProxyRequest, StepBuffer};
+use crate::ir::{BlockId, ChannelId, Op, Program, RankId};
 
 /// The agent of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,25 +90,65 @@ impl Scene {
     }
 }
 
-/// The operations of a block: in place of a pipeline those of its body, with the bytes of its window.
-pub(super) fn steps(block: BlockId, ops: &[Op]) -> Vec<(Step, Option<u64>, &Op)> {
-    let mut steps = Vec::new();
-    for (operation, op) in ops.iter().enumerate() {
-        if let Action::Pipeline(pipeline) = &op.action {
-            let step = |inner| Step { block, operation, inner: Some(inner) };
-            let body = pipeline.body.iter().enumerate();
-            steps.extend(body.map(|(inner, op)| (step(inner), Some(pipeline.unit), op)));
-        } else {
-            steps.push((Step { block, operation, inner: None }, None, op));
-        }
+/// An operation of a block, with what it does: in place of a pipeline those of its body, with the bytes of its window.
+pub(super) struct OutlineRow<'p> {
+    pub(super) step: Step,
+    /// In a pipeline: the bytes of a window.
+    pub(super) unit: Option<u64>,
+    pub(super) op: &'p Op,
+    /// The steps that it consists of.
+    pub(super) parts: Vec<StepBuffer>,
+}
+
+impl OutlineRow<'_> {
+    /// What it asks of the proxy of a port channel.
+    pub(super) fn requests_to(&self, channel: ChannelId) -> impl Iterator<Item = &ProxyRequest> {
+        let requests = self.parts.iter().filter_map(StepBuffer::step).flat_map(|one| one.requests);
+        requests.filter(move |request| request.channel == channel)
     }
-    steps
+}
+
+/// What a block does.
+pub(super) fn outline_block<'p>(
+    events: &Events<'p>,
+    rank: RankId,
+    block: BlockId,
+) -> Vec<OutlineRow<'p>> {
+    let steps = events.block_steps(rank, block);
+    let ops = events.program().ranks.lookup(rank).and_then(|row| row.blocks.lookup(block));
+    let unit_of = |operation: usize| ops?.ops.get(operation)?.pipeline().map(|one| one.unit);
+    let mut rows: Vec<OutlineRow> = Vec::new();
+    for at in 0..steps.len() {
+        let mut buffer = StepBuffer::default();
+        let Some(site) = events.lower_step(&steps, at, &mut buffer).map(|step| step.site) else {
+            continue;
+        };
+        let Some(op) = events.operation(&steps, at) else { continue };
+        if site.part > 0
+            && let Some(last) = rows.last_mut()
+        {
+            last.parts.push(buffer);
+            continue;
+        }
+        let operation = site.operation as usize;
+        let inner = site.inner.map(|inner| inner.operation as usize);
+        let unit = unit_of(operation);
+        rows.push(OutlineRow {
+            step: Step { block, operation, inner },
+            unit,
+            op,
+            parts: vec![buffer],
+        });
+    }
+    rows
 }
 
 /// The columns and events of a program, without arrows.
-pub(super) fn scene(program: &Program) -> Scene {
+pub(super) fn scene(events: &Events) -> Scene {
+    let program = events.program();
     let mut scene = Scene::default();
     for (id, rank) in program.ranks.entries() {
+        let mut all = Vec::new();
         for (block, content) in rank.blocks.entries() {
             let column = scene.columns.len();
             let name = content.name.to_string();
@@ -118,46 +158,34 @@ pub(super) fn scene(program: &Program) -> Scene {
                 name,
                 events: Vec::new(),
             });
-            for (step, unit, op) in steps(block, &content.ops) {
-                scene.push(column, label::operation(program, id, op), (step, unit));
+            for row in outline_block(events, id, block) {
+                scene.push(column, label::operation(program, id, row.op), (row.step, row.unit));
+                all.push(row);
             }
         }
-        proxies(program, id, rank, &mut scene);
+        add_proxies(program, id, &all, &mut scene);
     }
     scene
 }
 
 /// The columns of a rank's port channels, with the requests to each.
-fn proxies(program: &Program, id: RankId, rank: &Rank, scene: &mut Scene) {
+fn add_proxies(program: &Program, id: RankId, rows: &[OutlineRow], scene: &mut Scene) {
+    let Some(rank) = program.ranks.lookup(id) else { return };
     for (channel, end) in rank.channels.entries() {
-        if end.kind() != ChannelKind::Port {
-            continue;
-        }
         let column = scene.columns.len();
         let name = format!("proxy of {}", end.name);
         scene.columns.push(Column { rank: id, who: Who::Proxy(channel), name, events: Vec::new() });
-        for (block, content) in rank.blocks.entries() {
-            for (step, unit, op) in steps(block, &content.ops) {
-                if asks(program, rank, op, channel) {
-                    let lines = label::request(program, id, op, channel);
-                    scene.push(column, lines, (step, unit));
-                }
+        for row in rows {
+            let requests = row.requests_to(channel);
+            let signals: Vec<bool> = requests.map(|request| request.signal.is_some()).collect();
+            if !signals.is_empty() {
+                let signals = signals.iter().filter(|signals| **signals).count();
+                let lines = label::request(program, id, row.op, channel, signals);
+                scene.push(column, lines, (row.step, row.unit));
             }
         }
         if scene.columns.last().is_some_and(|column| column.events.is_empty()) {
             scene.columns.pop();
         }
     }
-}
-
-/// Whether an operation makes a request to the proxy of a port channel.
-pub(super) fn asks(program: &Program, rank: &Rank, op: &Op, channel: ChannelId) -> bool {
-    let is_port = rank.channels.lookup(channel).is_some_and(|end| end.kind() == ChannelKind::Port);
-    let requests = if program.flush_waits { counter::asks } else { counter::sends };
-    is_port && requests(&op.action).contains(&channel)
-}
-
-/// How often the proxy of a port channel signals after it has done what an operation requests.
-pub(super) fn signals(op: &Op, channel: ChannelId) -> usize {
-    counter::gives(&op.action).filter(|given| *given == Counter::Channel(channel)).count()
 }

@@ -1,6 +1,5 @@
 //! The text in the boxes.
 
-use super::event::signals;
 use crate::check::names;
 use crate::ir::{
     Action, Channel, ChannelId, Op, Operand, Program, RankId, Semaphore, SemaphoreId, Signal,
@@ -26,9 +25,15 @@ pub(super) fn operation(program: &Program, rank: RankId, op: &Op) -> Vec<String>
     }
 }
 
-/// What the proxy of a channel does for an operation.
-pub(super) fn request(program: &Program, rank: RankId, op: &Op, channel: ChannelId) -> Vec<String> {
-    let signals = std::iter::repeat_n("signals".to_owned(), signals(op, channel));
+/// What the proxy of a channel does for an operation; how often it signals is counted.
+pub(super) fn request(
+    program: &Program,
+    rank: RankId,
+    op: &Op,
+    channel: ChannelId,
+    signals: usize,
+) -> Vec<String> {
+    let signals = std::iter::repeat_n("signals".to_owned(), signals);
     match &op.action {
         Action::Transfer(transfer) => {
             let (sources, destinations) = over(transfer, channel);

@@ -1,42 +1,37 @@
 //! The arrows: which event comes before which event of another column.
 
-use super::event::{Order, Scene, Step, Who, asks, signals, steps};
+use super::event::{Order, OutlineRow, Scene, Who, outline_block};
 use super::schedule::{self, Counter};
-use crate::ir::counter::flushes;
-use crate::ir::memory::{packets, ranks_of};
-use crate::ir::{
-    Action, BarrierId, ChannelId, ChannelKind, Op, Operand, Program, Rank, RankId, SemaphoreId,
+use crate::events::{
+    self, CellForm, CounterId, CounterKind, Events, MeetingId, MemoryExtent, StepBuffer, Strength,
 };
-use crate::table::Table;
+use crate::ir::RankId;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-/// What an event gives or takes. Things with one name are matched in the order of a schedule.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Name {
-    /// Signals that arrive at a rank's end of a channel.
-    Channel(RankId, ChannelId),
-    /// A rank's semaphore.
-    Semaphore(RankId, SemaphoreId),
-}
+/// A counter, in the order in which arrows are drawn: channels first.
+type CounterKey = (bool, CounterId);
 
 /// Adds the arrows.
-pub(super) fn link(program: &Program, scene: &mut Scene) {
-    let mut counters: BTreeMap<Name, Counter> = BTreeMap::new();
-    let mut meetings: BTreeMap<(RankId, BarrierId, usize), Vec<usize>> = BTreeMap::new();
+pub(super) fn link(events: &Events, scene: &mut Scene) {
+    let mut counters: BTreeMap<CounterKey, Counter> = BTreeMap::new();
+    let mut meetings: BTreeMap<(MeetingId, usize), Vec<usize>> = BTreeMap::new();
     let mut packets = Packets::default();
-    for (id, rank) in program.ranks.entries() {
-        for (block, content) in rank.blocks.entries() {
-            let mut met: BTreeMap<BarrierId, usize> = BTreeMap::new();
-            for (step, _, op) in steps(block, &content.ops) {
-                let Some(event) = scene.find(id, Who::Block(block), step) else { continue };
-                if let Action::Barrier { id: barrier, .. } = &op.action {
-                    let turn = met.entry(*barrier).or_default();
-                    meetings.entry((id, *barrier, *turn)).or_default().push(event);
-                    *turn += 1;
+    for (id, rank) in events.program().ranks.entries() {
+        for block in rank.blocks.ids() {
+            let mut met: BTreeMap<MeetingId, usize> = BTreeMap::new();
+            for row in outline_block(events, id, block) {
+                let Some(event) = scene.find(id, Who::Block(block), row.step) else { continue };
+                for step in row.parts.iter().filter_map(StepBuffer::step) {
+                    if let Some(arrival) = step.arrival {
+                        let turn = met.entry(arrival.meeting).or_default();
+                        meetings.entry((arrival.meeting, *turn)).or_default().push(event);
+                        *turn += 1;
+                    }
+                    count_effects(events, &step, event, &mut counters);
+                    packets.add(&step, event);
                 }
-                count(op, (id, rank), event, &mut counters);
-                packets.add(op, (&program.ranks, id), event);
-                requests(program, op, (id, rank), step, (event, scene, &mut counters));
+                link_requests(events, id, &row, event, scene, &mut counters);
             }
         }
     }
@@ -62,123 +57,103 @@ pub(super) fn link(program: &Program, scene: &mut Scene) {
 }
 
 /// What an operation itself gives and takes.
-fn count(
-    op: &Op,
-    (id, rank): (RankId, &Rank),
+fn count_effects(
+    events: &Events,
+    step: &events::Step,
     event: usize,
-    counters: &mut BTreeMap<Name, Counter>,
+    counters: &mut BTreeMap<CounterKey, Counter>,
 ) {
-    let strong = |channel: &ChannelId, relaxed: bool| {
-        let kind = rank.channels.lookup(*channel).map(|end| end.kind());
-        !relaxed || kind == Some(ChannelKind::Port)
-    };
-    match &op.action {
-        Action::Signal(signal) => {
-            for channel in &signal.channels {
-                if let Some(name) = arrival(rank, *channel).filter(|_| !is_port(rank, *channel)) {
-                    let counter = counters.entry(name).or_default();
-                    counter.given.push((event, !signal.relaxed));
-                }
-            }
+    for take in step.takes {
+        let counter = counters.entry(key_of(events, take.counter)).or_default();
+        counter.taken.push((event, take.strength == Strength::Strong));
+        counter.initial = usize::try_from(events.initial_value(take.counter)).unwrap_or_default();
+    }
+    for give in step.gives {
+        if let Some(id) = give.counter {
+            let counter = counters.entry(key_of(events, id)).or_default();
+            counter.given.push((event, give.strength == Strength::Strong));
         }
-        Action::Wait(signal) => {
-            for channel in &signal.channels {
-                let counter = counters.entry(Name::Channel(id, *channel)).or_default();
-                counter.taken.push((event, strong(channel, signal.relaxed)));
-            }
-        }
-        Action::Acquire(list) => {
-            for semaphore in list {
-                let initial = rank.semaphores.lookup(*semaphore).map_or(0, |s| s.initial);
-                let counter = counters.entry(Name::Semaphore(id, *semaphore)).or_default();
-                counter.taken.push((event, true));
-                counter.initial = usize::try_from(initial).unwrap_or_default();
-            }
-        }
-        Action::Release(list) => {
-            for semaphore in list {
-                let counter = counters.entry(Name::Semaphore(id, *semaphore)).or_default();
-                counter.given.push((event, true));
-            }
-        }
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Flush(_)
-        | Action::Transfer(_)
-        | Action::Pipeline(_) => {}
     }
 }
 
-/// What proxies do for an operation: they get its request, and signal; the block hears from them if it flushes.
-fn requests(
-    program: &Program,
-    op: &Op,
-    (id, rank): (RankId, &Rank),
-    step: Step,
-    (event, scene, counters): (usize, &mut Scene, &mut BTreeMap<Name, Counter>),
+fn key_of(events: &Events, id: CounterId) -> CounterKey {
+    let kind = events.counter(id).map(|counter| counter.kind);
+    (matches!(kind, Some(CounterKind::Semaphore(_))), id)
+}
+
+/// What proxies do for an operation: they get its request, and signal; the block hears from them if it waits for that.
+fn link_requests(
+    events: &Events,
+    id: RankId,
+    row: &OutlineRow,
+    event: usize,
+    scene: &mut Scene,
+    counters: &mut BTreeMap<CounterKey, Counter>,
 ) {
-    for channel in rank.channels.ids().filter(|channel| asks(program, rank, op, *channel)) {
-        let Some(served) = scene.find(id, Who::Proxy(channel), step) else { continue };
+    let Some(rank) = events.program().ranks.lookup(id) else { return };
+    for channel in rank.channels.ids() {
+        let mut requests = row.requests_to(channel).peekable();
+        let Some(served) = scene.find(id, Who::Proxy(channel), row.step) else { continue };
+        if requests.peek().is_none() {
+            continue;
+        }
         scene.arrow(event, served, Order::Memory);
-        if let Some(name) = arrival(rank, channel) {
-            let given = std::iter::repeat_n((served, true), signals(op, channel));
-            counters.entry(name).or_default().given.extend(given);
+        let mut is_awaited = false;
+        for request in requests {
+            if let Some(counter) = request.signal.and_then(|signal| signal.counter) {
+                counters.entry(key_of(events, counter)).or_default().given.push((served, true));
+            }
+            is_awaited |= request.awaited;
         }
         let column = |event: usize| scene.events.get(event).map(|event| event.column);
         let is_next = column(event + 1) == column(event);
-        if is_next && !flushes(&op.action).is_empty() {
+        if is_next && is_awaited {
             scene.arrow(served, event + 1, Order::Memory);
         }
     }
 }
 
-fn is_port(rank: &Rank, channel: ChannelId) -> bool {
-    rank.channels.lookup(channel).is_some_and(|end| end.kind() == ChannelKind::Port)
-}
-
-/// Where signals over a channel arrive.
-fn arrival(rank: &Rank, channel: ChannelId) -> Option<Name> {
-    let end = rank.channels.lookup(channel)?;
-    Some(Name::Channel(end.peer()?, end.partner?))
-}
-
-/// Who writes packets into chunks of scratch, and who reads them there.
+/// Who writes packets into chunks of scratch, and who waits for them there.
 #[derive(Default)]
 struct Packets {
-    written: Vec<(RankId, Operand, usize)>,
-    read: Vec<(RankId, Operand, usize)>,
+    written: Vec<PacketChunks>,
+    read: Vec<PacketChunks>,
+}
+
+/// Chunks of a rank's scratch that an event accesses as packets.
+#[derive(Clone, PartialEq, Eq)]
+struct PacketChunks {
+    rank: RankId,
+    chunks: Range<u64>,
+    event: usize,
 }
 
 impl Packets {
-    fn add(&mut self, op: &Op, (ranks, id): (&Table<RankId, Rank>, RankId), event: usize) {
-        match &op.action {
-            Action::Transfer(transfer) => {
-                let (reads, writes) =
-                    packets(transfer.verb, &transfer.sources, &transfer.destinations);
-                self.read.extend(reads.iter().map(|operand| (id, **operand, event)));
-                for operand in writes {
-                    let owners = ranks_of(ranks, id, operand.place);
-                    self.written.extend(owners.map(|owner| (owner, *operand, event)));
+    fn add(&mut self, step: &events::Step, event: usize) {
+        for one in step.moves {
+            let chunks = |extent: &MemoryExtent| PacketChunks {
+                rank: extent.rank,
+                chunks: extent.start..extent.start + one.elements,
+                event,
+            };
+            let is_there = |extent: &&MemoryExtent| extent.form == CellForm::Packets;
+            for read in step.reads(one).iter().filter(is_there).map(chunks) {
+                // A single source that goes to several destinations is in several moves.
+                if !self.read.contains(&read) {
+                    self.read.push(read);
                 }
             }
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Signal(_)
-            | Action::Wait(_)
-            | Action::Flush(_)
-            | Action::Acquire(_)
-            | Action::Release(_)
-            | Action::Pipeline(_) => {}
+            self.written.extend(step.writes(one).iter().filter(is_there).map(chunks));
         }
     }
 
     fn link(&self, scene: &mut Scene) {
-        for (reader, read, to) in &self.read {
-            for (owner, written, from) in &self.written {
-                let meet = written.index < read.index + read.size
-                    && read.index < written.index + written.size;
-                if owner == reader && meet && from != to {
-                    scene.arrow(*from, *to, Order::Packet);
+        for read in &self.read {
+            for written in &self.written {
+                let meet = written.chunks.start < read.chunks.end
+                    && read.chunks.start < written.chunks.end;
+                if written.rank == read.rank && meet && written.event != read.event {
+                    scene.arrow(written.event, read.event, Order::Packet);
                 }
             }
         }

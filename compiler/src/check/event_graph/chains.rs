@@ -5,9 +5,12 @@ use super::{Agent, Chain, EventGraph, Line, Places, Request, Server};
 use crate::check::budget::LINES;
 use crate::check::pushers;
 use crate::diagnostic::witness::Step;
-use crate::ir::memory::{Group, covered, extents, groups, writes_packets};
-use crate::ir::windows::{Windows, choose_windows};
-use crate::ir::{Action, ChannelId, ChannelKind, Op, Operand, Program, RankId, Transfer};
+use crate::events::{
+    self, BlockSteps, CounterId, CounterKind, Events, Give, ProxyRequest, SizeClass, StepBuffer,
+};
+use crate::ir::grain::Grain;
+use crate::ir::windows::choose_windows;
+use crate::ir::{ChannelKind, Program, RankId};
 use crate::table::Id;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -19,9 +22,12 @@ pub(super) type Packets = FxHashMap<(RankId, u64), Places>;
 impl<'p> EventGraph<'p> {
     /// Lays out a program whose chunks are cut into `parts` parts; none where it is too large.
     pub(in crate::check) fn new(program: &'p Program, parts: u32) -> Option<EventGraph<'p>> {
+        let grain = Grain::parts(parts);
         let windows = choose_windows(program);
+        let events = Events::new(program, SizeClass::Symbolic { grain, windows });
         let mut graph = EventGraph {
             program,
+            events,
             chains: Vec::new(),
             blocks: Vec::new(),
             proxies: BTreeMap::new(),
@@ -37,9 +43,14 @@ impl<'p> EventGraph<'p> {
         let mut rows = 0;
         for (rank, row) in program.ranks.entries() {
             let first = graph.chains.len() as Agent;
-            for (block, row) in row.blocks.entries() {
-                let lines = lines(&windows, &row.ops, parts, &mut rows)?;
-                graph.chains.push(Chain::Block { rank, block, lines });
+            for block in row.blocks.ids() {
+                let steps = graph.events.block_steps(rank, block);
+                rows = usize::try_from(steps.len()).ok()?.checked_add(rows)?;
+                if rows > LINES.count() {
+                    return None;
+                }
+                let lines = graph.list_lines(&steps);
+                graph.chains.push(Chain::Block { rank, block, steps, lines });
             }
             graph.blocks.push(first..graph.chains.len() as Agent);
         }
@@ -49,6 +60,16 @@ impl<'p> EventGraph<'p> {
         let mut index = Index { graph, rows };
         index.blocks()?;
         Some(index.graph)
+    }
+
+    /// Where each step of a block comes from.
+    fn list_lines(&self, steps: &BlockSteps<'p>) -> Vec<Line<'p>> {
+        let site = |at| Some((self.events.site(steps, at)?, self.events.operation(steps, at)?));
+        let lines = (0..steps.len()).filter_map(site).map(|(site, op)| {
+            let inner = site.inner.map(|inner| (inner.operation, inner.turn));
+            Line { op, step: Step { operation: site.operation, inner } }
+        });
+        lines.collect()
     }
 
     /// Adds the proxies of each end of a port channel, numbered as the checks for races number them: if several blocks push
@@ -76,35 +97,6 @@ impl<'p> EventGraph<'p> {
     }
 }
 
-/// Operations in the order in which they run, pipelines unrolled.
-fn lines<'p>(
-    windows: &Windows,
-    ops: &'p [Op],
-    parts: u32,
-    rows: &mut usize,
-) -> Option<Vec<Line<'p>>> {
-    let mut lines = Vec::with_capacity(ops.len());
-    for (operation, op) in (0..).zip(ops) {
-        let Action::Pipeline(pipeline) = &op.action else {
-            lines.push(Line { op, step: Step { operation, inner: None }, window: None });
-            continue;
-        };
-        for turn in 0..windows.turns(pipeline) {
-            *rows += pipeline.body.len();
-            if *rows > LINES.count() {
-                return None;
-            }
-            for (k, op) in (0..).zip(&pipeline.body) {
-                let step = Step { operation, inner: Some((k, turn as u32)) };
-                let window = Some(windows.window(pipeline, turn, parts));
-                lines.push(Line { op, step, window });
-            }
-        }
-    }
-    *rows += ops.len();
-    (*rows <= LINES.count()).then_some(lines)
-}
-
 /// Records who signals, waits, releases, acquires and writes packets.
 struct Index<'p> {
     graph: EventGraph<'p>,
@@ -114,113 +106,51 @@ struct Index<'p> {
 impl<'p> Index<'p> {
     /// All blocks, in order; none where there are too many packets.
     fn blocks(&mut self) -> Option<()> {
+        let mut buffer = StepBuffer::default();
         for agent in self.graph.all_blocks() {
-            let rank = self.graph.rank(agent);
-            for at in 0..self.graph.lines(agent).len() {
-                let Some(line) = self.graph.lines(agent).get(at).cloned() else { continue };
-                self.line(rank, (agent, at as u32), &line)?;
+            let Some(Chain::Block { rank, steps, .. }) = self.graph.chain(agent) else { continue };
+            let (rank, steps) = (*rank, steps.clone());
+            for at in 0..steps.len() {
+                self.graph.events.lower_step(&steps, at, &mut buffer);
+                if let Some(step) = buffer.step() {
+                    self.add_step(rank, (agent, at as u32), &step)?;
+                }
             }
         }
         Some(())
     }
 
-    fn line(&mut self, rank: RankId, me: (Agent, u32), line: &Line<'p>) -> Option<()> {
-        let op: &'p Op = line.op;
-        match &op.action {
-            Action::Signal(signal) => {
-                signal.channels.iter().for_each(|channel| self.signal(rank, *channel, me, false));
-            }
-            Action::Wait(signal) => {
-                for channel in &signal.channels {
-                    self.graph.waits.entry((rank, *channel)).or_default().push(me);
-                }
-            }
-            Action::Acquire(list) => {
-                for id in list {
-                    self.graph.acquires.entry((rank, *id)).or_default().push(me);
-                }
-            }
-            Action::Release(list) => {
-                for id in list {
-                    self.graph.releases.entry((rank, *id)).or_default().push(me);
-                }
-            }
-            Action::Barrier { id, .. } => {
-                self.graph.barriers.entry((rank, *id)).or_default().push(me);
-            }
-            Action::Transfer(transfer) => return self.transfer(rank, me, line, transfer),
-            Action::Flush(list) if self.graph.program.flush_waits => {
-                for channel in list {
-                    self.request(rank, *channel, me, false);
-                }
-            }
-            Action::Sync | Action::Flush(_) | Action::Pipeline(_) => {}
+    fn add_step(&mut self, rank: RankId, me: (Agent, u32), step: &events::Step) -> Option<()> {
+        for take in step.takes {
+            self.add_take(take.counter, me);
         }
-        Some(())
-    }
-
-    /// A signal over a channel, sent by its proxy if it has one.
-    fn signal(&mut self, rank: RankId, channel: ChannelId, me: (Agent, u32), moved: bool) {
-        let giver = self.request(rank, channel, me, moved).unwrap_or(me);
-        let end =
-            self.graph.program.ranks.lookup(rank).and_then(|row| row.channels.lookup(channel));
-        if let Some((peer, there)) = end.and_then(|end| Some((end.peer()?, end.partner?))) {
-            self.graph.signals.entry((peer, there)).or_default().push(giver);
-        }
-    }
-
-    /// A request to a channel's proxy, if it has one.
-    fn request(
-        &mut self,
-        rank: RankId,
-        channel: ChannelId,
-        (block, line): (Agent, u32),
-        moves: bool,
-    ) -> Option<(Agent, u32)> {
-        let mut servers = self.graph.proxies.get(&(rank, channel))?.iter();
-        let proxy = servers.find(|one| one.block.is_none_or(|served| served == block))?.proxy;
-        let Some(Chain::Proxy { requests, .. }) = self.graph.chains.get_mut(proxy as usize) else {
-            return None;
-        };
-        requests.push(Request { block, line, moves });
-        Some((proxy, requests.len() as u32 - 1))
-    }
-
-    fn transfer(
-        &mut self,
-        rank: RankId,
-        me: (Agent, u32),
-        line: &Line<'p>,
-        transfer: &'p Transfer,
-    ) -> Option<()> {
-        let port = transfer.via == Some(ChannelKind::Port);
-        let signals = transfer.verb.signals();
         let mut writers = Vec::new();
-        for channel in transfer.channels.iter().filter(|_| port) {
-            match signals {
-                true => self.signal(rank, *channel, me, true),
-                false => {
-                    writers.extend(self.request(rank, *channel, me, true));
-                }
+        for request in step.requests {
+            let made = self.request(rank, request, me);
+            writers.extend(request.put.zip(made));
+            if let Some(signal) = &request.signal {
+                self.add_give(signal, made.unwrap_or(me));
             }
         }
-        for (k, group) in groups(transfer).iter().enumerate() {
-            let writer = if port { writers.get(k).copied() } else { Some(me) };
-            for (_, operand) in
-                group.destinations.iter().filter(|(i, _)| writes_packets(transfer.verb, *i))
-            {
-                let cells = range(transfer, line, group, self.graph.parts);
-                each_packet(
-                    self.graph.program,
-                    rank,
-                    operand,
-                    &cells,
-                    self.graph.parts,
-                    &mut |at| {
-                        self.graph.packets.entry(at).or_default().extend(writer);
-                        self.rows += 1;
-                    },
-                );
+        for give in step.gives {
+            self.add_give(give, me);
+        }
+        if let Some(barrier) =
+            step.arrival.and_then(|arrival| self.graph.events.barrier(arrival.meeting))
+        {
+            let key = (barrier.rank, barrier.barrier);
+            self.graph.barriers.entry(key).or_default().push(me);
+        }
+        let is_pushed = step.is_pushed();
+        for (number, one) in (0..).zip(step.moves) {
+            let pushed = writers.iter().find(|(put, _)| *put == number).map(|(_, made)| *made);
+            let writer = if is_pushed { pushed } else { Some(me) };
+            let packets = step.writes(one).iter().filter(|extent| extent.form.is_packets());
+            for extent in packets {
+                for cell in extent.start..extent.start.saturating_add(one.elements) {
+                    self.graph.packets.entry((extent.rank, cell)).or_default().extend(writer);
+                    self.rows += 1;
+                }
             }
             if self.rows > LINES.count() {
                 return None;
@@ -228,26 +158,45 @@ impl<'p> Index<'p> {
         }
         Some(())
     }
-}
 
-/// The cells of a group's operands that a line covers, counted from their first one.
-pub(super) fn range(transfer: &Transfer, line: &Line, group: &Group, parts: u32) -> Range<u64> {
-    let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
-    covered(transfer.slice, line.window.as_ref(), u64::from(size) * u64::from(parts))
-}
+    fn add_take(&mut self, counter: CounterId, me: (Agent, u32)) {
+        let Some(counter) = self.graph.events.counter(counter) else { return };
+        let places = match counter.kind {
+            CounterKind::Channel(id) => self.graph.waits.entry((counter.rank, id)).or_default(),
+            CounterKind::Semaphore(id) => {
+                self.graph.acquires.entry((counter.rank, id)).or_default()
+            }
+        };
+        places.push(me);
+    }
 
-/// The packets that an operand consists of.
-pub(super) fn each_packet(
-    program: &Program,
-    here: RankId,
-    operand: &Operand,
-    cells: &Range<u64>,
-    parts: u32,
-    visit: &mut dyn FnMut((RankId, u64)),
-) {
-    for extent in extents(&program.ranks, here, *operand) {
-        let first = extent.start * u64::from(parts);
-        cells.clone().for_each(|cell| visit((extent.rank, first + cell)));
+    fn add_give(&mut self, give: &Give, giver: (Agent, u32)) {
+        let Some(counter) = give.counter.and_then(|id| self.graph.events.counter(id)) else {
+            return;
+        };
+        let places = match counter.kind {
+            CounterKind::Channel(id) => self.graph.signals.entry((counter.rank, id)).or_default(),
+            CounterKind::Semaphore(id) => {
+                self.graph.releases.entry((counter.rank, id)).or_default()
+            }
+        };
+        places.push(giver);
+    }
+
+    /// A request to a channel's proxy, if it has one.
+    fn request(
+        &mut self,
+        rank: RankId,
+        request: &ProxyRequest,
+        (block, line): (Agent, u32),
+    ) -> Option<(Agent, u32)> {
+        let mut servers = self.graph.proxies.get(&(rank, request.channel))?.iter();
+        let proxy = servers.find(|one| one.block.is_none_or(|served| served == block))?.proxy;
+        let Some(Chain::Proxy { requests, .. }) = self.graph.chains.get_mut(proxy as usize) else {
+            return None;
+        };
+        requests.push(Request { block, line, moves: request.put.is_some() });
+        Some((proxy, requests.len() as u32 - 1))
     }
 }
 

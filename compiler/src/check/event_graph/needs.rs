@@ -1,10 +1,8 @@
 //! The moments that must have run just before a moment.
 
-use super::chains::{each_packet, range};
-use super::{Agent, Chain, EventGraph, Late, Line, Moment, Places, Request};
-use crate::ir::counter::flushes;
-use crate::ir::memory::{groups, source_is_packets};
-use crate::ir::{Action, BarrierId, ChannelId, ChannelKind, RankId, SemaphoreId, Transfer, Verb};
+use super::{Agent, Chain, EventGraph, Late, Moment, Places, Request};
+use crate::events::{CellForm, CounterKind, Step};
+use crate::ir::{BarrierId, ChannelId, RankId, SemaphoreId};
 
 impl EventGraph<'_> {
     /// The moments that must have run just before; none where the moment never comes. Where several agents write a
@@ -25,8 +23,8 @@ impl EventGraph<'_> {
             }
             Chain::Block { rank, lines, .. } => {
                 let mut needs = Vec::new();
-                if let Some(line) = lines.get(at as usize) {
-                    self.awaited(*rank, (moment, late), line, &mut needs)?;
+                if at < lines.len() as u32 {
+                    self.add_awaited(*rank, moment, late, &mut needs)?;
                 }
                 // The last one is served first: a block advances on its own before it waits for others.
                 needs.extend(self.before(*rank, moment));
@@ -61,9 +59,11 @@ impl EventGraph<'_> {
         };
         let before = Moment { at, ..moment };
         let mut needs = Vec::new();
-        if let Some(line) = self.lines(moment.agent).get(at as usize) {
-            needs.extend(self.requests(rank, before, flushes(&line.op.action)));
-        }
+        let awaited = self.with_step(moment.agent, at, |step| {
+            let awaited = step.requests.iter().filter(|request| request.awaited);
+            awaited.map(|request| request.channel).collect::<Vec<ChannelId>>()
+        });
+        needs.extend(self.requests(rank, before, &awaited.unwrap_or_default()));
         needs.push(before);
         needs
     }
@@ -96,40 +96,35 @@ impl EventGraph<'_> {
         made
     }
 
-    /// Adds the moments of others that a line waits for.
-    fn awaited(
+    /// Adds the moments of others that a line waits for; none where one of them never comes.
+    fn add_awaited(
         &self,
         rank: RankId,
-        (moment, late): (Moment, Option<&Late>),
-        line: &Line,
+        moment: Moment,
+        late: Option<&Late>,
         needs: &mut Vec<Moment>,
     ) -> Option<()> {
-        match &line.op.action {
-            Action::Wait(signal) => {
-                for channel in &signal.channels {
-                    needs.push(self.signal_for(rank, *channel, moment)?);
+        self.with_step(moment.agent, moment.at, |step| {
+            for take in step.takes {
+                let counter = self.events.counter(take.counter)?;
+                match counter.kind {
+                    CounterKind::Channel(channel) => {
+                        needs.push(self.signal_for(rank, channel, moment)?);
+                    }
+                    CounterKind::Semaphore(id) => {
+                        needs.extend(self.release_for(rank, id, moment)?);
+                    }
                 }
             }
-            Action::Acquire(list) => {
-                for id in list {
-                    needs.extend(self.release_for(rank, *id, moment)?);
-                }
-            }
-            Action::Barrier { id, .. } => {
-                for member in self.members(rank, *id, moment) {
+            if let Some(barrier) =
+                step.arrival.and_then(|arrival| self.events.barrier(arrival.meeting))
+            {
+                for member in self.members(rank, barrier.barrier, moment) {
                     needs.extend(self.before(rank, member));
                 }
             }
-            Action::Transfer(transfer) => {
-                self.packets_for(rank, (moment, late), (line, transfer), needs)?
-            }
-            Action::Sync
-            | Action::Signal(_)
-            | Action::Flush(_)
-            | Action::Release(_)
-            | Action::Pipeline(_) => {}
-        }
-        Some(())
+            self.packets_for(moment, late, step, needs)
+        })?
     }
 
     /// All signals to an end of a channel, and all waits there, in one launch.
@@ -213,17 +208,9 @@ impl EventGraph<'_> {
     }
 
     fn barrier(&self, moment: Moment) -> Option<(RankId, BarrierId)> {
-        match &self.lines(moment.agent).get(moment.at as usize)?.op.action {
-            Action::Barrier { id, .. } => Some((self.rank(moment.agent), *id)),
-            Action::Sync
-            | Action::Signal(_)
-            | Action::Wait(_)
-            | Action::Flush(_)
-            | Action::Acquire(_)
-            | Action::Release(_)
-            | Action::Transfer(_)
-            | Action::Pipeline(_) => None,
-        }
+        let arrival = self.with_step(moment.agent, moment.at, |step| step.arrival)??;
+        let barrier = self.events.barrier(arrival.meeting)?;
+        Some((barrier.rank, barrier.barrier))
     }
 
     /// The other blocks' moments at the same meeting of a barrier: each block's n-th arrival, if this is its n-th.
@@ -246,17 +233,14 @@ impl EventGraph<'_> {
     /// The writes of the packets that a line waits for, except its own. A proxy that sends packets waits for none.
     fn packets_for(
         &self,
-        rank: RankId,
-        (moment, late): (Moment, Option<&Late>),
-        (line, transfer): (&Line, &Transfer),
+        moment: Moment,
+        late: Option<&Late>,
+        step: &Step,
         needs: &mut Vec<Moment>,
     ) -> Option<()> {
-        if sends_raw(transfer) {
-            return Some(());
-        }
         let mut missing = false;
         let first = needs.len();
-        self.each_packet_read(rank, (line, transfer), &mut |at| {
+        each_packet_read(step, &[CellForm::Packets], &mut |at| {
             let writers = self.packets.get(&at);
             missing |= writers.is_none_or(Vec::is_empty);
             let others = { writers.into_iter().flatten() }
@@ -282,46 +266,33 @@ impl EventGraph<'_> {
 
     /// Whether a line has packets sent by a proxy, which does not look at them.
     pub(in crate::check) fn sends_raw(&self, moment: Moment) -> bool {
-        let line = self.lines(moment.agent).get(moment.at as usize);
-        matches!(line.map(|line| &line.op.action), Some(Action::Transfer(one)) if sends_raw(one))
+        let sends = |step: &Step| {
+            let mut reads = step.moves.iter().flat_map(|one| step.reads(one));
+            reads.any(|extent| extent.form == CellForm::RawPackets)
+        };
+        self.with_step(moment.agent, moment.at, sends).unwrap_or(false)
     }
 
     /// The writes of the packets that a line has sent; none where one of them is never written.
     pub(in crate::check) fn sent(&self, moment: Moment) -> Option<Vec<Moment>> {
-        let line = self.lines(moment.agent).get(moment.at as usize)?;
-        let Action::Transfer(transfer) = &line.op.action else { return None };
         let (mut writes, mut missing) = (Vec::new(), false);
-        self.each_packet_read(self.rank(moment.agent), (line, transfer), &mut |at| {
-            let first = self.packets.get(&at).and_then(|writers| writers.first());
-            missing |= first.is_none();
-            writes.extend(first.map(|(agent, at)| Moment { agent: *agent, at: *at, ..moment }));
-        });
+        self.with_step(moment.agent, moment.at, |step| {
+            each_packet_read(step, &[CellForm::RawPackets], &mut |at| {
+                let first = self.packets.get(&at).and_then(|writers| writers.first());
+                missing |= first.is_none();
+                writes.extend(first.map(|(agent, at)| Moment { agent: *agent, at: *at, ..moment }));
+            });
+        })?;
         (!missing).then_some(writes)
-    }
-
-    /// Every packet that a line reads.
-    fn each_packet_read(
-        &self,
-        rank: RankId,
-        (line, transfer): (&Line, &Transfer),
-        visit: &mut dyn FnMut((RankId, u64)),
-    ) {
-        for group in groups(transfer) {
-            let packets = group.sources.iter().filter(|(i, _)| source_is_packets(transfer, *i));
-            for (_, operand) in packets {
-                let cells = range(transfer, line, &group, self.parts);
-                each_packet(self.program, rank, operand, &cells, self.parts, visit);
-            }
-        }
     }
 
     /// The first packet that a block's line reads and nobody writes.
     pub(in crate::check) fn unwritten_packet(&self, moment: Moment) -> Option<(RankId, u64)> {
-        let line = self.lines(moment.agent).get(moment.at as usize)?;
-        let Action::Transfer(transfer) = &line.op.action else { return None };
         let mut first = None;
-        self.each_packet_read(self.rank(moment.agent), (line, transfer), &mut |at| {
-            first = first.or_else(|| (!self.packets.contains_key(&at)).then_some(at));
+        self.with_step(moment.agent, moment.at, |step| {
+            each_packet_read(step, &[CellForm::Packets, CellForm::RawPackets], &mut |at| {
+                first = first.or_else(|| (!self.packets.contains_key(&at)).then_some(at));
+            });
         });
         first
     }
@@ -338,8 +309,14 @@ impl EventGraph<'_> {
     }
 }
 
-fn sends_raw(transfer: &Transfer) -> bool {
-    transfer.via == Some(ChannelKind::Port) && transfer.verb == Verb::PutPackets
+/// Visits every packet that a step reads in one of these forms.
+fn each_packet_read(step: &Step, forms: &[CellForm], visit: &mut dyn FnMut((RankId, u64))) {
+    for one in step.moves {
+        for extent in step.reads(one).iter().filter(|extent| forms.contains(&extent.form)) {
+            let cells = extent.start..extent.start.saturating_add(one.elements);
+            cells.for_each(|cell| visit((extent.rank, cell)));
+        }
+    }
 }
 
 /// Places as moments of the first launch.

@@ -2,7 +2,6 @@
 
 use super::{Chain, EventGraph, Moment};
 use crate::diagnostic::witness::Turn;
-use crate::ir::counter::asks;
 use crate::ir::{ChannelId, RankId};
 use std::collections::BTreeMap;
 
@@ -32,7 +31,7 @@ impl EventGraph<'_> {
     fn turn(&self, queues: &Queues, moment: Moment) -> Option<Turn> {
         let Moment { launch, agent, at } = moment;
         match self.chain(agent)? {
-            Chain::Block { rank, block, lines } => Some(Turn::Block {
+            Chain::Block { rank, block, lines, .. } => Some(Turn::Block {
                 rank: rank.0,
                 launch,
                 block: block.0,
@@ -51,11 +50,12 @@ impl EventGraph<'_> {
 
     /// Notes the requests that a block's line makes.
     fn push(&self, queues: &mut Queues, moment: Moment) {
-        let Some(line) = self.lines(moment.agent).get(moment.at as usize) else { return };
         let rank = self.rank(moment.agent);
-        for channel in asks(&line.op.action) {
-            let made = self.requests(rank, moment, &[*channel]);
-            queues.entry((moment.launch, rank, *channel)).or_default().extend(made);
-        }
+        self.with_step(moment.agent, moment.at, |step| {
+            for request in step.requests {
+                let made = self.requests(rank, moment, &[request.channel]);
+                queues.entry((moment.launch, rank, request.channel)).or_default().extend(made);
+            }
+        });
     }
 }

@@ -5,9 +5,8 @@
 //! `instances`, for one, and the ranks where only blocks of one rank share.
 
 use super::packets::{Packet, packets};
-use crate::check::race::step::{Step, Steps};
+use crate::events::{Events, SizeClass};
 use crate::ir::counter::{Owned, given, takes};
-use crate::ir::windows::choose_windows;
 use crate::ir::{Action, BarrierId, BlockId, Op, Program, RankId};
 use crate::table::Sets;
 use rustc_hash::FxHashMap;
@@ -17,7 +16,15 @@ use std::collections::BTreeMap;
 pub(super) struct Block<'p> {
     pub(super) rank: RankId,
     pub(super) id: BlockId,
-    pub(super) steps: Vec<Step<'p>>,
+    pub(super) steps: Vec<PartStep<'p>>,
+}
+
+/// An operation of a block as it runs once, pipelines unrolled.
+#[derive(Clone, Copy)]
+pub(super) struct PartStep<'p> {
+    pub(super) op: &'p Op,
+    /// Whether the threads meet before it or in it.
+    pub(super) meets: bool,
 }
 
 /// What blocks have to do with each other through.
@@ -50,12 +57,19 @@ pub(super) fn parts(program: &Program) -> Vec<Vec<Block<'_>>> {
 
 /// All blocks of a program.
 pub(super) fn blocks(program: &Program) -> Vec<Block<'_>> {
-    let windows = choose_windows(program);
+    let events = Events::new(program, SizeClass::whole_chunks(program));
     let mut blocks = Vec::new();
     for (rank, row) in program.ranks.entries() {
-        for (id, block) in row.blocks.entries() {
-            let steps = Steps::new(program, &windows, &block.ops, 1).iter(program).collect();
-            blocks.push(Block { rank, id, steps });
+        for id in row.blocks.ids() {
+            let all = events.block_steps(rank, id);
+            // An operation in parts takes all that it takes, and gives all that it gives, at once here.
+            let firsts = (0..all.len())
+                .filter(|at| events.site(&all, *at).is_some_and(|site| site.part == 0));
+            let step = |at| {
+                let op = events.operation(&all, at)?;
+                Some(PartStep { op, meets: events.meets_at(&all, at) })
+            };
+            blocks.push(Block { rank, id, steps: firsts.filter_map(step).collect() });
         }
     }
     blocks

@@ -6,7 +6,7 @@ use super::parts::Block;
 use crate::check::budget::SCHEDULED;
 use crate::ir::counter::{gives, takes};
 use crate::ir::sharing::Sharing;
-use crate::ir::{Action, ChannelKind, Program};
+use crate::ir::{ChannelKind, Program};
 
 /// Why the schedules of these blocks are not tried; none if they are.
 pub(super) fn why(program: &Program, sharing: &Sharing, blocks: &[Block]) -> Option<Unsearched> {
@@ -37,7 +37,7 @@ fn is_hasty(program: &Program, sharing: &Sharing, block: &Block) -> bool {
     let (mut first, mut others) = (false, false);
     block.steps.iter().any(|step| {
         let action = &step.op.action;
-        if step.joined || matches!(action, Action::Sync | Action::Barrier { .. }) {
+        if step.meets {
             (first, others) = (false, false);
         }
         let reads = count(program, block.rank, step.op, false) > 0;

@@ -15,7 +15,6 @@
 
 use super::lanes::{self, Which, meets, signalled};
 use crate::check::budget::{Exceeded, IN_TURN, KNOWN_IN_TURN};
-use crate::check::race::step::meet;
 use crate::ir::{self, Action, BarrierId, BlockId, Op, Program, Rank, SemaphoreId, all_ops};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -319,7 +318,7 @@ impl<'p> Run<'p> {
         }
         let Some(place) = self.places.get_mut(block.0 as usize) else { return false };
         let before = place.line.checked_sub(1).and_then(|line| ops.ops.get(line));
-        if before.is_none_or(|before| meet(self.program, before, op)) || meets(op) {
+        if before.is_none_or(|before| self.program.meets_between(before, op)) || meets(op) {
             place.meet(self.entries);
         }
         match &op.action {

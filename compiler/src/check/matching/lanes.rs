@@ -3,9 +3,10 @@
 //! Entry k of a list of channels or semaphores belongs to thread k, and two threads of a block are unordered until they
 //! meet: in `signal [a, b]; signal [b, a];` either signal over `a` may come first.
 
-use crate::check::race::step::Steps;
-use crate::ir::windows::Windows;
-use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, SemaphoreId, Verb};
+use crate::events::Events;
+use crate::ir::{
+    self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId, Verb,
+};
 use crate::table::Id;
 use std::sync::Arc;
 
@@ -33,39 +34,37 @@ pub(super) enum Which {
 }
 
 /// All such uses on a rank, except of counters that may be shared.
-pub(super) fn unordered(
-    program: &ir::Program,
-    windows: &Windows,
-    rank: &ir::Rank,
-) -> Vec<Unordered> {
-    all_unordered(program, windows, rank, false)
+pub(super) fn unordered(events: &Events, rank: RankId) -> Vec<Unordered> {
+    all_unordered(events, rank, false)
 }
 
 /// Where threads of a block take from counters that may be shared.
-pub(super) fn shared(program: &ir::Program, windows: &Windows, rank: &ir::Rank) -> Vec<Unordered> {
-    let mut found = all_unordered(program, windows, rank, true);
+pub(super) fn shared(events: &Events, rank: RankId) -> Vec<Unordered> {
+    let mut found = all_unordered(events, rank, true);
     found.retain(|one| one.does != USES);
     found
 }
 
 /// The uses of counters that are shared, or of those that are not.
-fn all_unordered(
-    program: &ir::Program,
-    windows: &Windows,
-    rank: &ir::Rank,
-    shared: bool,
-) -> Vec<Unordered> {
+fn all_unordered(events: &Events, id: RankId, shared: bool) -> Vec<Unordered> {
+    let Some(rank) = events.program().ranks.lookup(id) else { return Vec::new() };
     let signalled = signalled(rank);
     let mut last = LastUses::new(rank);
     let mut found = Vec::new();
-    for (block, row) in rank.blocks.entries() {
+    for block in rank.blocks.ids() {
         last.meet();
-        for step in Steps::new(program, windows, &row.ops, 1).iter(program) {
-            if step.joined || meets(step.op) {
+        let steps = events.block_steps(id, block);
+        for at in 0..steps.len() {
+            if events.meets_at(&steps, at) {
                 last.meet();
             }
-            uses(&signalled, step.op, &mut |thread, which| {
-                let second = step.op.origin;
+            let Some(op) = events.operation(&steps, at) else { continue };
+            // The first part of an operation only waits for packets.
+            if events.is_followed_by_part(&steps, at) {
+                continue;
+            }
+            uses(&signalled, op, &mut |thread, which| {
+                let second = op.origin;
                 let before = last.put(which, (thread, second));
                 let Some((_, first)) = before.filter(|(other, _)| *other != thread) else { return };
                 let Some((name, does)) = named(rank, which, shared) else { return };

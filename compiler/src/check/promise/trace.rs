@@ -5,10 +5,9 @@
 
 use crate::check::budget::TRACED;
 use crate::check::event_graph::{EventGraph, Moment};
-use crate::ir::memory::{
-    Extent, covered, extents, groups, home, source_is_packets, writes_packets,
-};
-use crate::ir::{Action, Buffer, Operand, Program, RankId, Transfer};
+use crate::events::{MemoryExtent, Step};
+use crate::ir::memory::home;
+use crate::ir::{Buffer, Program, RankId};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -24,6 +23,14 @@ pub(super) struct Cell {
     pub(super) cell: u64,
     /// Whether it is a packet.
     packet: bool,
+}
+
+impl Cell {
+    /// The cell of an element.
+    fn of(extent: &MemoryExtent, element: u64) -> Cell {
+        let MemoryExtent { rank, buffer, start, form, .. } = *extent;
+        Cell { rank, buffer, cell: start + element, packet: form.is_packets() }
+    }
 }
 
 /// An element that was written, or the initial contents of a cell.
@@ -53,54 +60,49 @@ pub(super) fn trace<'p>(graph: &EventGraph<'p>, moments: &[Moment]) -> Option<Tr
         Trace { program: graph.program, parts, rows: Vec::new(), held: FxHashMap::default() };
     for moment in moments.iter().filter(|moment| moment.launch == 0) {
         let Some((agent, at)) = graph.line(*moment) else { continue };
-        let Some(line) = graph.lines(agent).get(at as usize) else { continue };
-        let Action::Transfer(transfer) = &line.op.action else { continue };
-        let here = graph.rank(agent);
-        let proxy = graph.is_proxy(moment.agent);
-        if (transfer.via == Some(crate::ir::ChannelKind::Port)) != proxy {
-            continue;
-        }
-        let only = if proxy { graph.entry(*moment) } else { None };
-        for (k, group) in groups(transfer).iter().enumerate() {
-            if only.is_some_and(|entry| entry != k) {
-                continue;
+        let only = if graph.is_proxy(moment.agent) { graph.entry(*moment) } else { None };
+        graph.with_step(agent, at, |step| {
+            // What proxies carry out, the block does not do.
+            if step.is_pushed() == graph.is_proxy(moment.agent) {
+                trace.add_step(*moment, step, only);
             }
-            let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);
-            let length = u64::from(size) * u64::from(parts);
-            for at in covered(transfer.slice, line.window.as_ref(), length) {
-                trace.element((*moment, here), transfer, group, at);
-            }
-            if trace.rows.len() > TRACED.count() {
-                return None;
-            }
+        });
+        if trace.rows.len() > TRACED.count() {
+            return None;
         }
     }
     Some(trace)
 }
 
 impl Trace<'_> {
-    fn element(
-        &mut self,
-        (moment, here): (Moment, RankId),
-        transfer: &Transfer,
-        group: &crate::ir::memory::Group,
-        at: u64,
-    ) {
-        let mut sources: SmallVec<[u32; 2]> = SmallVec::new();
-        for (index, operand) in &group.sources {
-            let packet = source_is_packets(transfer, *index);
-            for cell in self.cells(here, operand, packet, at) {
-                sources.push(self.holds(cell));
+    /// Adds what a moment writes: all moves of a step, or one of them.
+    fn add_step(&mut self, moment: Moment, step: &Step, only: Option<usize>) {
+        let moves = step.moves.iter().enumerate();
+        for (_, one) in moves.filter(|(number, _)| only.is_none_or(|only| only == *number)) {
+            for element in 0..one.elements {
+                self.add_element(moment, step.reads(one), step.writes(one), element);
+            }
+            if self.rows.len() > TRACED.count() {
+                return;
             }
         }
-        for (index, operand) in &group.destinations {
-            let packet = writes_packets(transfer.verb, *index);
-            for cell in self.cells(here, operand, packet, at) {
-                self.holds(cell);
-                let row = Row { moment: Some(moment), cell, sources: sources.clone() };
-                self.held.insert(cell, self.rows.len() as u32);
-                self.rows.push(row);
-            }
+    }
+
+    fn add_element(
+        &mut self,
+        moment: Moment,
+        reads: &[MemoryExtent],
+        writes: &[MemoryExtent],
+        element: u64,
+    ) {
+        let sources: SmallVec<[u32; 2]> =
+            reads.iter().map(|extent| self.holds(Cell::of(extent, element))).collect();
+        for extent in writes {
+            let cell = Cell::of(extent, element);
+            self.holds(cell);
+            let row = Row { moment: Some(moment), cell, sources: sources.clone() };
+            self.held.insert(cell, self.rows.len() as u32);
+            self.rows.push(row);
         }
     }
 
@@ -112,16 +114,6 @@ impl Trace<'_> {
             self.rows.push(Row { moment: None, cell, sources: SmallVec::new() });
         }
         row
-    }
-
-    fn cells(&self, here: RankId, operand: &Operand, packet: bool, at: u64) -> SmallVec<[Cell; 1]> {
-        let cell = |extent: Extent| Cell {
-            rank: extent.rank,
-            buffer: extent.buffer,
-            cell: extent.start * u64::from(self.parts) + at,
-            packet,
-        };
-        extents(&self.program.ranks, here, *operand).map(cell).collect()
     }
 
     /// A cell, given the buffer by which the author names it.

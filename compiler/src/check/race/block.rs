@@ -4,9 +4,9 @@ use super::agents::Agent;
 use super::clock::{Clock, Lookup};
 use super::heard::Heard;
 use super::history::{History, MomentId, NONE, Source};
-use super::step::{Step, Steps};
 use super::writers::Slot;
-use crate::ir::{Program, RankId};
+use crate::events::{BlockSteps, Events, Step, StepBuffer};
+use crate::ir::{Op, RankId};
 use smallvec::SmallVec;
 
 /// The number of threads that have a packet each in the smallest operation.
@@ -16,7 +16,7 @@ const FIRST_THREADS: u32 = 2;
 pub(super) struct Block<'p> {
     pub(super) agent: Agent,
     pub(super) rank: RankId,
-    steps: Steps<'p>,
+    steps: BlockSteps<'p>,
     pub(super) at: u32,
     /// Whether it has arrived at a barrier, and its threads have met there.
     pub(super) arrived: bool,
@@ -52,7 +52,7 @@ impl<'p> Blocks<'p> {
     }
 
     /// Adds a block at its start; returns its agent.
-    pub(super) fn start(&mut self, rank: RankId, steps: Steps<'p>) -> usize {
+    pub(super) fn start(&mut self, rank: RankId, steps: BlockSteps<'p>) -> usize {
         let agent = self.0.len();
         self.0.push(Some(Box::new(Block::new(agent as Agent, rank, steps))));
         agent
@@ -75,7 +75,7 @@ impl<'p> Blocks<'p> {
 
     /// Takes out a block, if it has done all its steps.
     pub(super) fn take_done(&mut self, agent: usize) -> Option<Box<Block<'p>>> {
-        self.0.get_mut(agent)?.take_if(|block| block.at as usize >= block.steps.len())
+        self.0.get_mut(agent)?.take_if(|block| u64::from(block.at) >= block.steps.len())
     }
 
     /// Whether all blocks that have begun have ended.
@@ -86,7 +86,7 @@ impl<'p> Blocks<'p> {
 
 impl<'p> Block<'p> {
     /// A block at its start.
-    fn new(agent: Agent, rank: RankId, steps: Steps<'p>) -> Block<'p> {
+    fn new(agent: Agent, rank: RankId, steps: BlockSteps<'p>) -> Block<'p> {
         Block {
             agent,
             rank,
@@ -100,9 +100,24 @@ impl<'p> Block<'p> {
         }
     }
 
-    /// The step that is `after` steps ahead of the current one.
-    pub(super) fn step(&self, program: &Program, after: u32) -> Option<Step<'p>> {
-        self.steps.get(program, self.at as usize + after as usize)
+    /// The current step.
+    pub(super) fn lower_step<'b>(
+        &self,
+        events: &Events<'p>,
+        into: &'b mut StepBuffer,
+    ) -> Option<Step<'b>> {
+        events.lower_step(&self.steps, self.at.into(), into)
+    }
+
+    /// The operation that the current step comes from, for reports.
+    pub(super) fn operation(&self, events: &Events<'p>) -> Option<&'p Op> {
+        events.operation(&self.steps, self.at.into())
+    }
+
+    /// Whether its threads go on to another step without meeting.
+    pub(super) fn goes_on(&self, events: &Events<'p>) -> bool {
+        let next = u64::from(self.at) + 1;
+        next < self.steps.len() && !events.meets_at(&self.steps, next)
     }
 
     /// What its threads wait for and have heard from packets, if there were any.

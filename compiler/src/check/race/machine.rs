@@ -5,7 +5,7 @@
 //! they last met, and what it has heard since.
 
 use super::Shared;
-use super::access::{self, Element};
+use super::access::{Element, list_elements};
 use super::acts::{Acts, Touch};
 use super::agents::{Agent, Agents};
 use super::begun::Early;
@@ -21,19 +21,17 @@ use super::merged::Merged;
 use super::overlay;
 use super::packets::Packets;
 use super::proxy::Pushed;
-use super::step::{Step, Steps};
 use super::sync::Counters;
 use super::turn::Turn;
 use super::value::{Inputs, Value, combined};
 use super::writers::Slot;
 use crate::check::budget::{ELEMENTS, Exceeded};
+use crate::events::{Events, SizeClass, Step, StepBuffer};
 use crate::interpreter::Stuck;
 use crate::interrupt::Interrupt;
 use crate::ir::grain::Grain;
 use crate::ir::threads::Share;
-use crate::ir::{
-    Action, Buffer, ChannelKind, Op, Program, Rank, RankId, Transfer, all_ops, memory,
-};
+use crate::ir::{Buffer, Op, Program, Rank, RankId, all_ops, memory};
 use crate::table::Id;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -121,6 +119,7 @@ pub(super) enum Cut {
 
 pub(super) struct Machine<'p, 'b> {
     pub(super) program: &'p Program,
+    pub(super) events: &'b Events<'p>,
     pub(super) fold: &'b Fold,
     pub(super) agents: &'b Agents,
     pub(super) shared: &'b Shared,
@@ -177,17 +176,18 @@ pub(super) fn run<'p>(
 ) -> Result<(After<'p>, History), Cut> {
     let program = merged.program();
     let history = History::new(agents.count());
-    let mut machine = Machine::new(program, (fold, agents, shared), grain, history);
-    let mut blocks = Blocks::new();
     let windows = merged.windows().at(grain);
+    let events = Events::new(program, SizeClass::Symbolic { grain, windows });
+    let mut machine = Machine::new(&events, (fold, agents, shared), grain, history);
+    let mut blocks = Blocks::new();
+    let mut buffer = StepBuffer::default();
     for rank in fold.followed(program) {
         if interrupt.is_set() {
             return Err(Cut::Interrupted);
         }
         for ops in merged.blocks(rank) {
-            let steps = Steps::new(program, &windows, ops, grain.cells_of_unit());
-            let agent = blocks.start(rank, steps);
-            machine.lead(&mut blocks, agent);
+            let agent = blocks.start(rank, events.steps_of(rank, ops));
+            machine.lead(&mut blocks, agent, &mut buffer);
         }
     }
     let mut moved = true;
@@ -197,7 +197,7 @@ pub(super) fn run<'p>(
             return Err(Cut::Interrupted);
         }
         for agent in 0..blocks.started() {
-            moved |= machine.lead(&mut blocks, agent);
+            moved |= machine.lead(&mut blocks, agent, &mut buffer);
         }
     }
     if machine.left == 0 {
@@ -205,7 +205,7 @@ pub(super) fn run<'p>(
     }
     match blocks.have_ended() {
         true => Ok(machine.finish()),
-        false => Err(Cut::Standing(machine.standing(merged, &blocks))),
+        false => Err(Cut::Standing(machine.list_stuck(&blocks))),
     }
 }
 
@@ -225,14 +225,16 @@ impl<'c> Actor<'c, '_> {
 
 impl<'p, 'b> Machine<'p, 'b> {
     fn new(
-        program: &'p Program,
+        events: &'b Events<'p>,
         (fold, agents, shared): (&'b Fold, &'b Agents, &'b Shared),
         grain: Grain,
         history: History,
     ) -> Self {
+        let program = events.program();
         let followed = || fold.followed(program).map(|rank| &program.ranks[rank]);
         Machine {
             program,
+            events,
             fold,
             agents,
             shared,
@@ -262,9 +264,9 @@ impl<'p, 'b> Machine<'p, 'b> {
     }
 
     /// Advances a block as far as possible; says whether it advanced.
-    fn lead(&mut self, blocks: &mut Blocks<'p>, agent: usize) -> bool {
+    fn lead(&mut self, blocks: &mut Blocks<'p>, agent: usize, buffer: &mut StepBuffer) -> bool {
         let mut moved = false;
-        while self.step(blocks, agent) {
+        while self.do_step(blocks, agent, buffer) {
             moved = true;
         }
         if let Some(block) = blocks.take_done(agent) {
@@ -274,75 +276,64 @@ impl<'p, 'b> Machine<'p, 'b> {
     }
 
     /// Takes a block's next step, if it can.
-    fn step(&mut self, blocks: &mut Blocks<'p>, agent: usize) -> bool {
+    fn do_step(&mut self, blocks: &mut Blocks<'p>, agent: usize, buffer: &mut StepBuffer) -> bool {
         let Some(block) = blocks.get_mut(agent) else { return false };
-        let Some(step) = block.step(self.program, 0) else { return false };
+        let Some(step) = block.lower_step(self.events, buffer) else { return false };
+        // Threads that wait for packets halfway through a step have met before it.
         if step.joined && block.heard().is_none_or(|heard| heard.done == 0) {
             block.meet(self.lookup());
         }
-        let done = match &step.op.action {
-            Action::Sync => {
-                block.meet(self.lookup());
-                true
-            }
-            Action::Barrier { id, .. } => {
-                block.meet(self.lookup());
-                block.arrived = true;
-                return self.barrier(blocks, agent, id.index());
-            }
-            Action::Signal(signal) => {
-                for (thread, channel) in (0..).zip(&signal.channels) {
-                    self.signal(block, thread, *channel, signal.relaxed);
-                }
-                true
-            }
-            Action::Wait(signal) => self.wait(block, &signal.channels, signal.relaxed),
-            Action::Flush(list) => {
-                self.flush(block, list);
-                true
-            }
-            Action::Release(list) => {
-                for (thread, id) in (0..).zip(list) {
-                    self.release(block, thread, *id);
-                }
-                true
-            }
-            Action::Acquire(list) => self.acquire(block, list),
-            Action::Transfer(transfer) => return self.transfer(block, &step, transfer),
-            Action::Pipeline(_) => true,
-        };
-        if done {
-            block.at += 1;
+        if step.is_join {
+            block.meet(self.lookup());
         }
-        done
+        if let Some(arrival) = step.arrival {
+            block.arrived = true;
+            return self.barrier(blocks, agent, arrival.meeting);
+        }
+        if !step.moves.is_empty() {
+            return self.transfer(block, &step);
+        }
+        if self.find_missing(step.takes).is_some() {
+            return false;
+        }
+        self.take_all(block, step.takes);
+        for request in step.requests {
+            self.push(block, &step, request, &[]);
+        }
+        for give in step.gives {
+            self.give_over(block, give, None);
+        }
+        block.at += 1;
+        true
     }
 
     /// Does as much of a transfer as its packets allow; false if that is nothing. Where only representatives are
     /// followed, it is all or nothing: if merged operations come to their end this way, so do the original ones.
-    fn transfer(&mut self, block: &mut Block<'p>, step: &Step<'p>, transfer: &'p Transfer) -> bool {
+    fn transfer(&mut self, block: &mut Block<'p>, step: &Step) -> bool {
         let missing = block.heard().and_then(|heard| heard.missing);
         if missing.is_some_and(|slot| self.packets.get(slot).is_none()) {
             return false;
         }
-        let elements = access::elements(self.program, block.rank, transfer, step, self.grain);
+        let elements = list_elements(step);
         self.left = self.left.saturating_sub(elements.len() as u64);
         if self.left == 0 {
             return false;
         }
-        let several = elements.last().is_some_and(|element| element.entry > 0);
         let done = block.heard().map_or(0, |heard| heard.done);
         debug_assert!(done <= elements.len(), "no more is done than there is");
         let left = elements.get(done..).unwrap_or_default();
         let (ready, missing) = self.ready(left);
-        let at_once = self.few || transfer.via == Some(ChannelKind::Port);
-        if missing.is_some() && at_once {
+        let is_pushed = step.is_pushed();
+        if missing.is_some() && (self.few || is_pushed) {
             block.progress(done, missing);
             return false;
         }
-        if transfer.via == Some(ChannelKind::Port) {
-            self.push(block, step, transfer, &elements);
+        if is_pushed {
+            for request in step.requests {
+                self.push(block, step, request, &elements);
+            }
         } else {
-            self.act(block, step, (transfer, several), left.iter().take(ready));
+            self.act(block, step, left.iter().take(ready));
         }
         block.progress(done + ready, missing);
         missing.is_none() || ready > 0
@@ -361,21 +352,22 @@ impl<'p, 'b> Machine<'p, 'b> {
     }
 
     /// Lets the threads of a block process their elements.
-    pub(super) fn act<'e>(
+    fn act<'e>(
         &mut self,
         block: &mut Block<'p>,
-        step: &Step<'p>,
-        (transfer, several): (&Transfer, bool),
+        step: &Step,
         elements: impl Iterator<Item = &'e Element> + Clone,
     ) {
-        let next = block.step(self.program, 1);
-        let followed = next.is_some_and(|next| !next.joined && !meets(&next));
+        let Some(op) = block.operation(self.events) else { return };
+        let several = step.moves.len() > 1;
+        let goes_on = several || block.goes_on(self.events);
+        let all = step.moves.iter().all(|one| one.is_all);
+        let whole = all && self.program.options.alignment.is_multiple_of(16);
         let mut accesses =
             elements.clone().flat_map(|element| element.writes.iter().chain(&element.reads));
         let lasts = accesses.any(|access| access.place.buffer == Buffer::Scratch);
         let moment = if lasts { block.base.moment(&mut self.history) } else { NONE };
-        let all = transfer.slice.is_none() && step.window.is_none();
-        let whole = all && self.program.options.alignment.is_multiple_of(16);
+        let is_sliced = step.moves.iter().any(|one| one.slice.is_some());
         let mut halves = Halves::default();
         for element in elements {
             let known = match element.lane.share {
@@ -394,9 +386,8 @@ impl<'p, 'b> Machine<'p, 'b> {
                 heard: heard.as_ref(),
                 told: known,
                 moment,
-                op: step.op,
+                op,
             };
-            let goes_on = followed || several;
             let told = self.element(&actor, element, (known, goes_on));
             if all {
                 self.tell_first(block, element);
@@ -413,7 +404,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                 continue;
             }
             // A chunk has packets for at least two threads; a slice may have none.
-            if element.lane.at == 0 && transfer.slice.is_none() {
+            if element.lane.at == 0 && !is_sliced {
                 heard.first.extend(told.iter().filter_map(|source| source.steps()));
             }
             heard.partly |= !whole;
@@ -427,8 +418,7 @@ impl<'p, 'b> Machine<'p, 'b> {
     }
 
     /// The value that an element makes of what it reads, where values are followed.
-    pub(super) fn value(&self, op: &Op, element: &Element) -> Value {
-        let Action::Transfer(transfer) = &op.action else { return Value::Nothing };
+    pub(super) fn value(&self, element: &Element) -> Value {
         if !self.few || element.writes.is_empty() {
             return Value::Nothing;
         }
@@ -443,7 +433,7 @@ impl<'p, 'b> Machine<'p, 'b> {
                 }
             });
         }
-        combined(self.agents.turn(), transfer.reduce, &values)
+        combined(self.agents.turn(), element.reduce, &values)
     }
 
     /// A block has ended. From here on, only what it knew is needed.
@@ -502,20 +492,12 @@ impl<'p, 'b> Machine<'p, 'b> {
     }
 }
 
-/// Whether an operation is a meeting of its block's threads.
-fn meets(step: &Step) -> bool {
-    matches!(step.op.action, Action::Sync | Action::Barrier { .. })
-}
-
 /// Whether any operation of a rank reads or writes packets.
 fn has_packets(rank: &Rank) -> bool {
     let mut found = false;
     for block in &rank.blocks {
-        all_ops(&block.ops).for_each(|op| {
-            if let Action::Transfer(transfer) = &op.action {
-                found |= memory::accesses(transfer).any(|access| access.packets);
-            }
-        });
+        let mut transfers = all_ops(&block.ops).filter_map(Op::transfer);
+        found |= transfers.any(|transfer| memory::accesses(transfer).any(|access| access.packets));
     }
     found
 }

@@ -51,7 +51,7 @@ impl<'p> Machine<'p, '_> {
             self.history.flow((actor.agent, actor.step), &mut parts);
         }
         let mut run = None;
-        let value = self.value(actor.op, element);
+        let value = self.value(element);
         for write in &element.writes {
             let print = Footprint::new(act, write, true);
             match write.packet {

@@ -15,8 +15,8 @@ use super::pages::Pages;
 use super::turn::TurnId;
 use super::value::Value;
 use super::writers::Slot;
+use crate::ir::RankId;
 use crate::ir::threads::Share;
-use crate::ir::{Action, Op, RankId, Verb};
 use crate::table::Id;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -161,7 +161,7 @@ impl<'p> Machine<'p, '_> {
         let there = print.moved(turn, turn.back(by));
         let Some(packet) = self.packets.get_mut(home) else { return SmallVec::new() };
         packet.readers.push(there);
-        if self.agents.is_proxy(actor.agent) && reads_raw(actor.op) {
+        if self.agents.is_proxy(actor.agent) && read.raw {
             for first in packet.writers.clone() {
                 self.check_order(actor, first.print.moved(turn, by), print, read.place);
             }
@@ -233,9 +233,4 @@ impl<'p> Machine<'p, '_> {
         });
         self.conflicts.extend(twice);
     }
-}
-
-/// Whether an operation sends packets as they are, without checking their flags.
-fn reads_raw(op: &Op) -> bool {
-    matches!(&op.action, Action::Transfer(transfer) if transfer.verb == Verb::PutPackets)
 }

@@ -7,8 +7,8 @@ use super::block::Block;
 use super::clock::Clock;
 use super::history::{MomentId, NONE, Source};
 use super::machine::{Actor, Machine};
-use super::step::Step;
-use crate::ir::{ChannelId, ChannelKind, Transfer, Verb};
+use crate::events::{ProxyRequest, Step};
+use crate::ir::ChannelId;
 use smallvec::SmallVec;
 
 /// A request to a proxy.
@@ -21,6 +21,15 @@ pub(super) struct Request {
     /// What is known when it is carried out.
     pub(super) moment: MomentId,
     /// What is known of the requests of other blocks to the same channel: these are carried out before it.
+    ahead: Ahead,
+}
+
+/// What is known once a proxy has carried out a request.
+struct Flushed {
+    proxy: Agent,
+    /// How many of its transfers have been carried out for certain.
+    count: u32,
+    /// What is known of the requests of other blocks to the same channel.
     ahead: Ahead,
 }
 
@@ -120,83 +129,77 @@ impl<'p> Machine<'p, '_> {
         }
     }
 
-    /// Pushes the requests of a transfer to the block's proxies.
+    /// Pushes a request to one of the block's proxies.
     pub(super) fn push(
         &mut self,
         block: &mut Block<'p>,
-        step: &Step<'p>,
-        transfer: &'p Transfer,
+        step: &Step,
+        request: &ProxyRequest,
         elements: &[Element],
     ) {
-        let rank = block.rank;
-        let reads_first = transfer.verb == Verb::ReadPutPackets;
-        if reads_first {
-            // All threads read the packets and meet before one of them pushes.
-            // A single source that goes to several destinations is read once.
-            let once = transfer.sources.len() == 1;
-            let reads = elements.iter().filter(|element| element.entry == 0 || !once);
-            let reads: Vec<Element> =
-                reads.map(|one| Element { writes: SmallVec::new(), ..one.clone() }).collect();
-            let several = elements.last().is_some_and(|element| element.entry > 0);
-            self.act(block, step, (transfer, several), reads.iter());
-            block.meet(self.lookup());
+        let (thread, channel) = (request.thread, request.channel);
+        let mut flushed = None;
+        if let Some(put) = request.put {
+            let entry = step.moves.get(put as usize).map(|one| one.entry);
+            let moved = elements.iter().filter(|element| Some(element.entry) == entry);
+            flushed = self.put(block, request, moved);
         }
-        for (thread, channel) in (0..).zip(&transfer.channels) {
+        if let Some(signal) = &request.signal {
+            self.give_over(block, signal, Some(channel));
+        }
+        if !request.awaited {
+            return;
+        }
+        if flushed.is_none() && request.put.is_none() {
             let pusher = block.moment(&mut self.history, thread);
-            let Request { proxy, pushed, known, moment, ahead } =
-                self.request(block, thread, *channel, pusher);
-            let clock = Clock::told([Source::All(moment, 0)]);
-            // A thread often knows what all threads know, whose clock goes from one request to the next.
-            let is_base = pusher == block.base.moment(&mut self.history);
-            let actor = Actor {
-                agent: proxy,
-                rank,
-                step: pushed,
-                clock: &clock,
-                starts: if is_base { &block.base } else { &clock },
-                heard: None,
-                told: &[],
-                moment,
-                op: step.op,
-            };
-            for element in elements.iter().filter(|element| element.entry == thread as usize) {
-                self.element(&actor, element, (&[], false));
-            }
-            self.push_one(block, thread, proxy);
-            if transfer.verb.signals() {
-                self.signal(block, thread, *channel, false);
-            }
-            if transfer.verb == Verb::PutWithSignalAndFlush {
-                let own = u32::from(known == pushed);
-                self.flushed(block, thread, (proxy, known + own), ahead);
-            }
+            let proxy = self.agents.proxy(block.rank, channel, block.agent);
+            let pushed = self.pushed.get(&proxy).copied().unwrap_or_default();
+            let (ahead, count) = (self.ahead(proxy, pusher), pushed.known(thread, block.met()));
+            flushed = Some(Flushed { proxy, count, ahead });
+        }
+        if let Some(flushed) = flushed {
+            self.flushed(block, thread, flushed);
         }
     }
 
-    /// Waits until the proxies have carried out what was pushed before, if a `flush` does.
-    pub(super) fn flush(&mut self, block: &mut Block<'p>, channels: &[ChannelId]) {
-        let rows = &self.program.ranks[block.rank].channels;
-        let is_port = |channel: &ChannelId| rows[*channel].kind() == ChannelKind::Port;
-        let flushed = (0..).zip(channels).filter(|(_, channel)| is_port(channel));
-        for (thread, channel) in flushed.filter(|_| self.program.flush_waits) {
-            let pusher = block.moment(&mut self.history, thread);
-            let proxy = self.agents.proxy(block.rank, *channel, block.agent);
-            let pushed = self.pushed.get(&proxy).copied().unwrap_or_default();
-            let ahead = self.ahead(proxy, pusher);
-            self.flushed(block, thread, (proxy, pushed.known(thread, block.met())), ahead);
+    /// Pushes a put, and lets the proxy process its elements with what the thread knows now. Returns what the thread
+    /// knows once it has been carried out.
+    fn put<'e>(
+        &mut self,
+        block: &mut Block<'p>,
+        request: &ProxyRequest,
+        elements: impl Iterator<Item = &'e Element>,
+    ) -> Option<Flushed> {
+        let op = block.operation(self.events)?;
+        let pusher = block.moment(&mut self.history, request.thread);
+        let Request { proxy, pushed, known, moment, ahead } =
+            self.request(block, request.thread, request.channel, pusher);
+        let clock = Clock::told([Source::All(moment, 0)]);
+        // A thread often knows what all threads know, whose clock goes from one request to the next.
+        let is_base = pusher == block.base.moment(&mut self.history);
+        let actor = Actor {
+            agent: proxy,
+            rank: block.rank,
+            step: pushed,
+            clock: &clock,
+            starts: if is_base { &block.base } else { &clock },
+            heard: None,
+            told: &[],
+            moment,
+            op,
+        };
+        for element in elements {
+            self.element(&actor, element, (&[], false));
         }
+        self.push_one(block, request.thread, proxy);
+        Some(Flushed { proxy, count: known + u32::from(known == pushed), ahead })
     }
 
     /// A thread learns that a proxy has carried out its first requests, and what comes before these.
-    fn flushed(
-        &mut self,
-        block: &mut Block<'p>,
-        thread: u32,
-        (proxy, count): (Agent, u32),
-        ahead: Ahead,
-    ) {
+    fn flushed(&mut self, block: &mut Block<'p>, thread: u32, flushed: Flushed) {
+        let Flushed { proxy, count, ahead } = flushed;
         let chain = self.history.chain();
-        let flushed = self.history.add((proxy, chain), count, NONE, ahead);
-        block.hear(thread, Source::All(flushed, 0));
+        let moment = self.history.add((proxy, chain), count, NONE, ahead);
+        block.hear(thread, Source::All(moment, 0));
     }
 }

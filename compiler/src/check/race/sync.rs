@@ -7,7 +7,8 @@ use super::guarantee::{Act, Acts, CounterKey, Given, Guarantees, Taken};
 use super::history::{MomentId, Packed, Source};
 use super::machine::Machine;
 use crate::check::matching::InTurn;
-use crate::ir::{Action, ChannelId, ChannelKind, Program, Rank, RankId, SemaphoreId};
+use crate::events::{CounterKind, Give, MeetingId, StepBuffer, Strength, Take};
+use crate::ir::{ChannelId, Program, Rank, RankId, SemaphoreId};
 use crate::table::{Id, Rows};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -174,29 +175,24 @@ impl Counter {
 
 impl<'p> Machine<'p, '_> {
     /// Lets all blocks of a barrier go on, if all have arrived and the barrier is for that many.
-    pub(super) fn barrier(&mut self, blocks: &mut Blocks<'p>, agent: usize, id: usize) -> bool {
+    pub(super) fn barrier(
+        &mut self,
+        blocks: &mut Blocks<'p>,
+        agent: usize,
+        meeting: MeetingId,
+    ) -> bool {
         let Some(rank) = blocks.get_mut(agent).map(|block| block.rank) else { return false };
         let first = self.agents.blocks(rank).start as usize;
-        let members = self.program.ranks[rank].barriers.iter().nth(id);
-        let members: Vec<usize> =
-            members.into_iter().flatten().map(|block| first + block.index()).collect();
-        let is_it = |action: &Action| match action {
-            Action::Barrier { id: there, arrivals } => {
-                there.index() == id && *arrivals as usize == members.len()
-            }
-            Action::Sync
-            | Action::Signal(_)
-            | Action::Wait(_)
-            | Action::Flush(_)
-            | Action::Acquire(_)
-            | Action::Release(_)
-            | Action::Transfer(_)
-            | Action::Pipeline(_) => false,
+        let members = self.events.members(meeting);
+        let members: Vec<usize> = members.iter().map(|block| first + block.index()).collect();
+        let mut buffer = StepBuffer::default();
+        let mut is_at_it = |block: &Block<'p>| {
+            let step = block.lower_step(self.events, &mut buffer).filter(|_| block.arrived);
+            step.and_then(|step| step.arrival).is_some_and(|arrival| {
+                arrival.meeting == meeting && arrival.arrivals as usize == members.len()
+            })
         };
-        let at_it = |block: &Block| {
-            block.arrived && block.step(self.program, 0).is_some_and(|step| is_it(&step.op.action))
-        };
-        if !members.iter().all(|member| blocks.get(*member).is_some_and(at_it)) {
+        if !members.iter().all(|member| blocks.get(*member).is_some_and(&mut is_at_it)) {
             return false;
         }
         let mut all = Vec::new();
@@ -219,77 +215,66 @@ impl<'p> Machine<'p, '_> {
         true
     }
 
-    /// A thread signals over a channel. A port channel's signal is always strong.
-    pub(super) fn signal(
+    /// A thread gives to a counter: a signal, or a release. That of a port is passed on by the request of its proxy.
+    pub(super) fn give_over(
         &mut self,
         block: &mut Block<'p>,
-        thread: u32,
-        channel: ChannelId,
-        relaxed: bool,
+        give: &Give,
+        port: Option<ChannelId>,
     ) {
-        let row = &self.program.ranks[block.rank].channels[channel];
-        let (Some(peer), Some(there)) = (row.peer(), row.partner) else { return };
-        let port = row.kind() == ChannelKind::Port;
-        let (rank, there, by) = self.fold.end(peer, there);
-        let which = CounterKey::Channel(rank, there);
-        let mut moment = self.giving(block, thread, which);
-        if port {
-            let request = self.request(block, thread, channel, moment);
-            moment = request.moment;
+        let Some(counter) = give.counter.and_then(|id| self.events.counter(id)) else { return };
+        let (which, by) = match counter.kind {
+            CounterKind::Channel(there) => {
+                let (rank, there, by) = self.fold.end(counter.rank, there);
+                (CounterKey::Channel(rank, there), by)
+            }
+            CounterKind::Semaphore(semaphore) => {
+                (CounterKey::Semaphore(counter.rank, semaphore), 0)
+            }
+        };
+        let mut moment = self.giving(block, give.thread, which);
+        if let Some(channel) = port {
+            moment = self.request(block, give.thread, channel, moment).moment;
         }
         let back = self.agents.turn().back(by);
-        let source = match relaxed && !port {
-            true => Source::Run(moment, back),
-            false => Source::All(moment, back),
+        let source = match give.strength {
+            Strength::Relaxed => Source::Run(moment, back),
+            Strength::Strong => Source::All(moment, back),
         };
         let act = (self.agents.moved(block.agent, back), block.at);
-        let given = Given { act, thread, source, mark: (moment, back) };
+        let given = Given { act, thread: give.thread, source, mark: (moment, back) };
         self.give(which, given, block.met());
     }
 
-    /// Waits for one more signal on each channel, with a thread for each, if the signals are there.
-    pub(super) fn wait(
-        &mut self,
-        block: &mut Block<'p>,
-        channels: &[ChannelId],
-        relaxed: bool,
-    ) -> bool {
-        let rank = block.rank;
-        let which = |channel: &ChannelId| CounterKey::Channel(rank, *channel);
-        if self.missing_signal(rank, channels).is_some() {
-            return false;
-        }
-        for (thread, channel) in (0..).zip(channels) {
-            let port = self.program.ranks[rank].channels[*channel].kind() == ChannelKind::Port;
-            let relaxed = relaxed && !port;
-            for source in self.take(block, which(channel), 0, (thread, relaxed)) {
-                block.hear(thread, if relaxed { source.run() } else { source });
+    /// Takes from each counter, with a thread for each: all of them are there.
+    pub(super) fn take_all(&mut self, block: &mut Block<'p>, takes: &[Take]) {
+        for take in takes {
+            let Some((which, start)) = self.find_counter(take) else { continue };
+            let relaxed = take.strength == Strength::Relaxed;
+            for source in self.take(block, which, start, (take.thread, relaxed)) {
+                block.hear(take.thread, if relaxed { source.run() } else { source });
             }
         }
-        true
     }
 
-    /// The first of these channels on which there is no signal to take.
-    pub(super) fn missing_signal(&self, rank: RankId, channels: &[ChannelId]) -> Option<ChannelId> {
-        let there = |id: &ChannelId| self.is_ready(CounterKey::Channel(rank, *id), 0);
-        channels.iter().copied().find(|id| !there(id))
+    /// The first counter from which one of these cannot be taken yet.
+    pub(super) fn find_missing(&self, takes: &[Take]) -> Option<CounterKey> {
+        takes.iter().find_map(|take| {
+            let (which, start) = self.find_counter(take)?;
+            (!self.is_ready(which, start)).then_some(which)
+        })
     }
 
-    /// The first of these semaphores that cannot be acquired.
-    pub(super) fn missing_release(
-        &self,
-        rank: RankId,
-        list: &[SemaphoreId],
-    ) -> Option<SemaphoreId> {
-        let there = |id: &SemaphoreId| {
-            self.is_ready(CounterKey::Semaphore(rank, *id), self.initial(rank, *id))
-        };
-        list.iter().copied().find(|id| !there(id))
-    }
-
-    /// How often a semaphore can be acquired before it is released.
-    fn initial(&self, rank: RankId, id: SemaphoreId) -> usize {
-        self.program.ranks[rank].semaphores[id].initial.max(0) as usize
+    /// The counter from which something is taken, and how often that can be done before anything is given.
+    fn find_counter(&self, take: &Take) -> Option<(CounterKey, usize)> {
+        let counter = self.events.counter(take.counter)?;
+        Some(match counter.kind {
+            CounterKind::Channel(channel) => (CounterKey::Channel(counter.rank, channel), 0),
+            CounterKind::Semaphore(semaphore) => {
+                let initial = self.events.initial_value(take.counter).max(0) as usize;
+                (CounterKey::Semaphore(counter.rank, semaphore), initial)
+            }
+        })
     }
 
     /// Whether there is one more to take, from a counter with initial value `start`.
@@ -331,36 +316,11 @@ impl<'p> Machine<'p, '_> {
         certain.chain(common.unwrap_or_default()).collect()
     }
 
-    /// A thread releases a semaphore.
-    pub(super) fn release(&mut self, block: &mut Block<'p>, thread: u32, id: SemaphoreId) {
-        let which = CounterKey::Semaphore(block.rank, id);
-        let moment = self.giving(block, thread, which);
-        let act = (block.agent, block.at);
-        let given = Given { act, thread, source: Source::All(moment, 0), mark: (moment, 0) };
-        self.give(which, given, block.met());
-    }
-
     /// The moment at which a thread signals or releases: a mark, if it matters which of several it was.
     fn giving(&mut self, block: &mut Block<'p>, thread: u32, which: CounterKey) -> MomentId {
         match self.shared.guarantees.concern(which) {
             true => block.mark(&mut self.history, thread),
             false => block.moment(&mut self.history, thread),
         }
-    }
-
-    /// Acquires each semaphore, with a thread for each, if all can be acquired.
-    pub(super) fn acquire(&mut self, block: &mut Block<'p>, list: &[SemaphoreId]) -> bool {
-        let rank = block.rank;
-        if self.missing_release(rank, list).is_some() {
-            return false;
-        }
-        for (thread, id) in (0..).zip(list) {
-            let start = self.initial(rank, *id);
-            for source in self.take(block, CounterKey::Semaphore(rank, *id), start, (thread, false))
-            {
-                block.hear(thread, source);
-            }
-        }
-        true
     }
 }

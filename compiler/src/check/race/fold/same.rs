@@ -6,7 +6,6 @@
 //! meetings of the threads agree on which thread corresponds to which.
 
 use super::super::merged::Merged;
-use super::super::step::meet;
 use super::super::turn::{Turn, TurnId};
 use super::operands::Places;
 use super::{Fold, back, is_quiet, row};
@@ -154,7 +153,7 @@ impl Check<'_> {
         let mut before: Option<&Op> = None;
         let mut at = 0;
         while let (Some(op), Some(one)) = (ops.get(at), ones.get(at)) {
-            let met = before.is_some_and(|before| meet(self.program, before, one));
+            let met = before.is_some_and(|before| self.program.meets_between(before, one));
             if met || matches!(one.action, Action::Sync | Action::Barrier { .. }) {
                 *threads = Threads::default();
             }
