@@ -2,7 +2,8 @@
 //! is a step separate from the waiting before it.
 
 use super::MOST_STEPS;
-use crate::ir::{Action, ChannelKind, Op, Pipeline, Program, Rank, Transfer, Verb};
+use crate::ir::memory::reads_packets;
+use crate::ir::{Action, ChannelKind, Op, Pipeline, Program, Rank, Transfer};
 use std::ops::Range;
 
 /// The steps of all ranks' blocks.
@@ -90,7 +91,7 @@ fn put<'p>(op: &'p Op, window: Option<Range<u64>>, steps: &mut Vec<Step<'p>>) {
 fn kinds(op: &Op) -> &'static [Kind] {
     match &op.action {
         Action::Transfer(transfer) if is_push(transfer) => {
-            if transfer.verb == Verb::ReadPutPackets {
+            if reads_packets(transfer.verb, 0) {
                 &[Kind::Observe, Kind::Meet, Kind::Push]
             } else {
                 &[Kind::Push]

@@ -357,7 +357,7 @@ impl<'p> Machine<'_, 'p> {
             let asked = self.request(here, transfer.verb, one, *channel)?;
             self.threads.get_mut(here.agent)?.ticket = Some(asked);
         }
-        match transfer.verb == Verb::PutWithSignalAndFlush {
+        match transfer.verb.flushes() {
             true => self.served(here, *channel),
             false => Some(self.done(here)),
         }

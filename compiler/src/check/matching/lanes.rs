@@ -4,7 +4,8 @@
 //! meet: in `signal [a, b]; signal [b, a];` either signal over `a` may come first.
 
 use crate::check::race::step::Steps;
-use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, SemaphoreId, Verb, run};
+use crate::ir::memory::reads_packets;
+use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, SemaphoreId, run};
 use crate::table::Id;
 use std::sync::Arc;
 
@@ -124,7 +125,7 @@ pub(super) fn meets(op: &ir::Op) -> bool {
     match &op.action {
         Action::Sync | Action::Barrier { .. } => true,
         Action::Transfer(transfer) => {
-            transfer.verb == Verb::ReadPutPackets && transfer.via == Some(ChannelKind::Port)
+            reads_packets(transfer.verb, 0) && transfer.via == Some(ChannelKind::Port)
         }
         Action::Signal(_)
         | Action::Wait(_)

@@ -4,7 +4,7 @@ use super::cells::Place;
 use super::step::Step;
 use crate::ir::memory::{covered, extents, groups, source_is_packets, writes_packets};
 use crate::ir::run::Grain;
-use crate::ir::threads::Share;
+use crate::ir::threads::{Share, find_share};
 use crate::ir::{Buffer, Operand, Program, RankId, Transfer};
 use smallvec::SmallVec;
 
@@ -57,7 +57,7 @@ pub(super) fn elements(
     step: &Step,
     grain: Grain,
 ) -> Vec<Element> {
-    let share = Share::of(&program.options, transfer);
+    let share = find_share(&program.options, transfer);
     let mut elements = Vec::new();
     for (entry, group) in groups(transfer).into_iter().enumerate() {
         let size = group.destinations.first().map_or(0, |(_, operand)| operand.size);

@@ -8,7 +8,8 @@ use super::clock::Clock;
 use super::history::{MomentId, NONE, Source};
 use super::machine::{Actor, Machine};
 use super::step::Step;
-use crate::ir::{ChannelId, ChannelKind, Transfer, Verb};
+use crate::ir::memory::reads_packets;
+use crate::ir::{ChannelId, ChannelKind, Transfer};
 use smallvec::SmallVec;
 
 /// A request to a proxy.
@@ -129,7 +130,7 @@ impl<'p> Machine<'p, '_> {
         elements: &[Element],
     ) {
         let rank = block.rank;
-        let reads_first = transfer.verb == Verb::ReadPutPackets;
+        let reads_first = reads_packets(transfer.verb, 0);
         if reads_first {
             // All threads read the packets and meet before one of them pushes.
             // A single source that goes to several destinations is read once.
@@ -166,7 +167,7 @@ impl<'p> Machine<'p, '_> {
             if transfer.verb.signals() {
                 self.signal(block, thread, *channel, false);
             }
-            if transfer.verb == Verb::PutWithSignalAndFlush {
+            if transfer.verb.flushes() {
                 let own = u32::from(known == pushed);
                 self.flushed(block, thread, (proxy, known + own), ahead);
             }
