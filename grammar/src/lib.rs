@@ -1,8 +1,8 @@
 //! The words of the ccl language: a single table from which editor grammars, completion and documentation are
 //! made.
 //!
-//! The table is data and does not depend on the compiler; the compiler's tests compare its words with the
-//! compiler's.
+//! The table is data and does not depend on the compiler. The verbs that move data have rows of their own ([`verb`]), which
+//! the compiler reads; its tests compare the other words with its own.
 
 pub mod forms;
 pub mod highlight;

@@ -581,3 +581,66 @@ const BROADCAST_PACKETS: VerbRow = VerbRow {
     reverse: None,
     plan: &[named("gstorepkt", HERE, IN_GROUP)],
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_unique_and_examples_begin_with_them() {
+        for verb in Verb::ALL {
+            assert_eq!(Verb::find(verb.word()), Some(*verb));
+            let (head, rest) = verb.row().example.split_once(' ').unwrap();
+            assert_eq!(head, verb.word());
+            assert!(rest.ends_with(';'), "{rest}");
+        }
+        assert_eq!(Verb::find("input"), None);
+    }
+
+    #[test]
+    fn a_verb_and_its_reverse_are_each_others() {
+        for verb in Verb::ALL {
+            let Some(reverse) = verb.row().reverse else { continue };
+            let (row, back) = (verb.row(), reverse.row());
+            assert_eq!(back.reverse, Some(*verb));
+            assert_eq!(row.sources.first.sides, back.destinations.first.sides);
+            assert_eq!(row.destinations.first.sides, back.sources.first.sides);
+        }
+    }
+
+    #[test]
+    fn the_parts_of_a_row_agree() {
+        for verb in Verb::ALL {
+            let row = verb.row();
+            let names_channels = row.channel_need() != ChannelNeed::Never;
+            let to_peers = row.channels.iter().any(|kind| *kind != ChannelKind::Switch);
+            assert_eq!(names_channels, to_peers, "{verb:?}: {:?}", row.channels);
+            // Only a proxy signals behind data.
+            assert!(!verb.signals() || row.channels == [ChannelKind::Port], "{verb:?}");
+            assert!(verb.signals() || !verb.flushes(), "{verb:?}");
+            assert_eq!(verb.moves_packets(), row.share == Share::Payload, "{verb:?}");
+            assert!(!row.plan.is_empty(), "{verb:?}");
+            for form in row.plan {
+                for (rule, sides) in
+                    [(&row.sources, form.sources), (&row.destinations, form.destinations)]
+                {
+                    let allowed = |at: usize, side: &OperandSide| {
+                        rule.kind(at).sides.contains(side) || rule.with_group.contains(side)
+                    };
+                    assert!(!sides.is_empty(), "{verb:?}: {}", form.name);
+                    assert!(sides.iter().enumerate().all(|(at, side)| allowed(at, side)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn packets_are_where_the_reference_has_scratch() {
+        let form = |verb: Verb, at| [verb.source_form(at), verb.destination_form(at)];
+        assert_eq!(form(Verb::ReducePackets, 0), [OperandForm::Plain; 2]);
+        assert_eq!(form(Verb::ReducePackets, 1), [OperandForm::Packets; 2]);
+        assert_eq!(form(Verb::PutPackets, 0), [OperandForm::Plain, OperandForm::Packets]);
+        assert_eq!(form(Verb::UnpackPackets, 3), [OperandForm::Packets, OperandForm::Plain]);
+        assert_eq!(form(Verb::Reduce, 1), [OperandForm::Plain; 2]);
+    }
+}

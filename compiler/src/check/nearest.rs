@@ -194,9 +194,13 @@ pub(super) fn packet_verb(graph: &EventGraph, moment: Moment) -> Verb {
     let transfer = line(graph, moment).and_then(|line| line.op.transfer());
     let Some(transfer) = transfer else { return Verb::PutPackets };
     let destinations = &transfer.verb.row().destinations;
+    if destinations.has_packets() {
+        return transfer.verb;
+    }
+    if transfer.verb.reduces() {
+        return Verb::ReducePackets;
+    }
     match destinations.first.sides {
-        _ if destinations.has_packets() => transfer.verb,
-        _ if transfer.verb.reduces() => Verb::ReducePackets,
         [OperandSide::Switch] => Verb::BroadcastPackets,
         [OperandSide::Remote] => Verb::PutPackets,
         _ => Verb::CopyPackets,
