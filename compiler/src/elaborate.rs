@@ -30,7 +30,6 @@ mod synchronise;
 mod transfer;
 mod unroll;
 mod value;
-mod verb;
 mod world;
 
 use crate::diagnostic::Diagnostic;

@@ -27,12 +27,12 @@ mod channel;
 mod op;
 mod options;
 mod origin;
-mod verb;
 
 use crate::machine::Machine;
 use crate::source::Place;
 use crate::table::{Table, id};
-pub use channel::{Channel, ChannelKind, Link, SwitchGroup, Unmet, unmet};
+pub use channel::{Channel, Link, SwitchGroup, Unmet, unmet};
+pub use grammar::verb::{ChannelKind, ChannelNeed, OperandForm, OperandSide, Pairing, Verb};
 pub use op::{
     Action, List, Op, Operand, Pipeline, Signal, Slice, SyncOverride, Transfer, Where, all_ops,
     count_ops,
@@ -45,7 +45,6 @@ pub use region::Region;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-pub use verb::Verb;
 
 id! {
     /// A row of [`Program::ranks`]; equal to the rank's number.

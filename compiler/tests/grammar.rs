@@ -4,6 +4,7 @@
 
 use compiler::source::FileId;
 use compiler::syntax::token::{Class, Kind, tokens};
+use grammar::verb::Verb;
 use std::collections::BTreeSet;
 
 const GRAMMAR: &str = include_str!("../../grammar/ccl.ebnf");
@@ -83,7 +84,8 @@ fn quoted_words_are_the_words_of_the_language() {
     let quoted: BTreeSet<&str> = text.split('"').skip(1).step_by(2).collect();
     let for_later = [Kind::Flow, Kind::Synthesize];
     let kinds = Kind::ALL.iter().filter(|kind| !for_later.contains(kind)).map(|kind| kind.text());
-    assert_eq!(quoted, kinds.chain(NAMES).collect());
+    let transfers = Verb::ALL.iter().map(|verb| verb.word());
+    assert_eq!(quoted, kinds.chain(transfers).chain(NAMES).collect());
 }
 
 #[test]

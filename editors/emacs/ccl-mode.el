@@ -41,9 +41,9 @@
 (defconst ccl-mode--future '("flow" "synthesize"))
 
 (defconst ccl-mode--verbs
-  '("copy" "put" "put_with_signal" "put_with_signal_and_flush" "get" "reduce" "broadcast" "put_packets" "read_put_packets"
-    "copy_packets" "unpack_packets" "reduce_packets" "broadcast_packets" "signal" "wait" "flush" "acquire" "release"
-    "barrier" "sync"))
+  '("copy" "put" "put_with_signal" "put_with_signal_and_flush" "get" "reduce" "broadcast" "put_packets"
+    "read_put_packets" "copy_packets" "unpack_packets" "reduce_packets" "broadcast_packets" "signal" "wait" "flush"
+    "acquire" "release" "barrier" "sync"))
 
 (defconst ccl-mode--types '("int" "bool" "rank" "rate" "time" "chunk" "buffer" "channel" "semaphore" "block"))
 

@@ -1,13 +1,16 @@
 //! The words of the ccl language: a single table from which editor grammars, completion and documentation are
 //! made.
 //!
-//! The table is data and does not depend on the compiler; the compiler's tests compare its words with the
-//! compiler's.
+//! The table is data and does not depend on the compiler. The verbs that move data have rows of their own ([`verb`]), which
+//! the compiler reads; its tests compare the other words with its own.
 
+pub mod forms;
 pub mod highlight;
 mod pattern;
 pub mod textmate;
-pub mod verbs;
+pub mod verb;
+
+use verb::Verb;
 
 /// A word or sign of the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +86,31 @@ const fn word(kind: Kind, text: &'static str, doc: &'static str) -> Word {
 }
 
 /// Every word and sign of the language.
-pub const WORDS: &[Word] = &[
+pub const WORDS: &[Word] = &join_words();
+
+const COUNT: usize = BEFORE_TRANSFERS.len() + Verb::ALL.len() + AFTER_TRANSFERS.len();
+
+/// The words and signs in the table's order, with those of [`verb`] in their place.
+#[expect(clippy::indexing_slicing, reason = "what is outside of a table ends the compilation")]
+const fn join_words() -> [Word; COUNT] {
+    let mut words = [BEFORE_TRANSFERS[0]; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        words[at] = if at < BEFORE_TRANSFERS.len() {
+            BEFORE_TRANSFERS[at]
+        } else if at < BEFORE_TRANSFERS.len() + Verb::ALL.len() {
+            let row = Verb::ALL[at - BEFORE_TRANSFERS.len()].row();
+            word(Kind::Transfer, row.word, row.doc)
+        } else {
+            AFTER_TRANSFERS[at - BEFORE_TRANSFERS.len() - Verb::ALL.len()]
+        };
+        at += 1;
+    }
+    words
+}
+
+/// The words before the verbs that move data.
+const BEFORE_TRANSFERS: &[Word] = &[
     word(Kind::Declaration, "use", "imports names from the library or from another file"),
     word(Kind::Declaration, "let", "binds a name to a value that is known at compile time"),
     word(Kind::Declaration, "fn", "declares a function that computes a value from values"),
@@ -127,27 +154,10 @@ pub const WORDS: &[Word] = &[
     word(Kind::Constant, "false", "the Boolean value false"),
     word(Kind::Future, "flow", "reserved for later versions"),
     word(Kind::Future, "synthesize", "reserved for later versions"),
-    word(Kind::Transfer, "copy", "copies chunks inside a rank"),
-    word(Kind::Transfer, "put", "writes chunks to a peer, over a memory or port channel"),
-    word(
-        Kind::Transfer,
-        "put_with_signal",
-        "writes chunks to a peer over a port channel, then signals",
-    ),
-    word(
-        Kind::Transfer,
-        "put_with_signal_and_flush",
-        "writes chunks to a peer over a port channel, signals, and waits until the source may be reused",
-    ),
-    word(Kind::Transfer, "get", "reads chunks from a peer over a memory channel"),
-    word(Kind::Transfer, "reduce", "combines chunks of this rank and of peers"),
-    word(Kind::Transfer, "broadcast", "stores chunks to every rank of a switch channel"),
-    word(Kind::Transfer, "put_packets", "writes chunks as packets into a peer's scratch"),
-    word(Kind::Transfer, "read_put_packets", "forwards packets from scratch to a peer's scratch"),
-    word(Kind::Transfer, "copy_packets", "writes chunks as packets into this rank's scratch"),
-    word(Kind::Transfer, "unpack_packets", "reads packets from scratch into plain chunks"),
-    word(Kind::Transfer, "reduce_packets", "combines plain chunks with packets"),
-    word(Kind::Transfer, "broadcast_packets", "stores packets to every rank of a switch channel"),
+];
+
+/// The words and signs after the verbs that move data.
+const AFTER_TRANSFERS: &[Word] = &[
     word(Kind::Synchronise, "signal", "sends a signal to the other end of each channel"),
     word(Kind::Synchronise, "wait", "waits for one more signal on each channel"),
     word(Kind::Synchronise, "flush", "waits until a port channel has completed all its requests"),

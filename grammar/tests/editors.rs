@@ -29,6 +29,10 @@ const PLAIN: &[Kind] = &[
 
 #[test]
 fn files_for_editors_know_every_word() {
+    // `lists.rs` is about to rewrite them.
+    if std::env::var_os("BLESS").is_some() {
+        return;
+    }
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../editors");
     let mut missing = Vec::new();
     for (files, unknown) in FILES {

@@ -47,6 +47,10 @@ fn a_reserved_word_is_nothing_else() {
 
 #[test]
 fn the_grammar_says_the_same_words() {
+    // `lists.rs` is about to rewrite it.
+    if std::env::var_os("BLESS").is_some() {
+        return;
+    }
     let text = std::fs::read_to_string(folder().join("ccl.ebnf")).unwrap();
     let quoted = quoted(&text);
     let known: BTreeSet<&str> = WORDS.iter().map(|word| word.text).collect();

@@ -5,8 +5,8 @@
 use super::event_graph::{Agent, EventGraph, Line, Moment};
 use super::names;
 use crate::ir::{
-    Action, Buffer, ChannelId, ChannelKind, Operand, RankId, SemaphoreId, Transfer, Verb, Where,
-    memory,
+    Action, Buffer, ChannelId, ChannelKind, Operand, OperandSide, RankId, SemaphoreId, Transfer,
+    Verb, Where, memory,
 };
 
 /// The next operation of a moment's block that signals others, in any way (see [`tells`]).
@@ -192,13 +192,18 @@ pub(super) fn writes_packets(graph: &EventGraph, moment: Moment) -> bool {
 /// The verb that writes packets where the one at a moment writes plain data.
 pub(super) fn packet_verb(graph: &EventGraph, moment: Moment) -> Verb {
     let transfer = line(graph, moment).and_then(|line| line.op.transfer());
-    match transfer.map(|transfer| transfer.verb) {
-        Some(Verb::Copy | Verb::Get | Verb::UnpackPackets | Verb::CopyPackets) => Verb::CopyPackets,
-        Some(Verb::Reduce | Verb::ReducePackets) => Verb::ReducePackets,
-        Some(Verb::Broadcast | Verb::BroadcastPackets) => Verb::BroadcastPackets,
-        Some(Verb::ReadPutPackets) => Verb::ReadPutPackets,
-        Some(Verb::Put | Verb::PutWithSignal | Verb::PutWithSignalAndFlush | Verb::PutPackets)
-        | None => Verb::PutPackets,
+    let Some(transfer) = transfer else { return Verb::PutPackets };
+    let destinations = &transfer.verb.row().destinations;
+    if destinations.has_packets() {
+        return transfer.verb;
+    }
+    if transfer.verb.reduces() {
+        return Verb::ReducePackets;
+    }
+    match destinations.first.sides {
+        [OperandSide::Switch] => Verb::BroadcastPackets,
+        [OperandSide::Remote] => Verb::PutPackets,
+        _ => Verb::CopyPackets,
     }
 }
 

@@ -8,8 +8,8 @@ mod port;
 use super::layout::Layout;
 use super::statement::{Kind, Statement};
 use crate::ir::{
-    self, Action, Buffer, ChannelId, ChannelKind, Operand, OriginId, Program, RankId, ReduceOp,
-    Transfer, Verb, Where, memory,
+    self, Action, Buffer, ChannelId, ChannelKind, Operand, OriginId, Pairing, Program, RankId,
+    ReduceOp, Transfer, Verb, Where, memory,
 };
 
 /// What the statements of a block depend on.
@@ -150,8 +150,8 @@ fn moved(
     let (sources, destinations) = (&*transfer.sources, &*transfer.destinations);
     let ([first, ..], [to, ..]) = (sources, destinations) else { return };
     let to_switch = to.is_switch();
-    match transfer.verb {
-        Verb::Reduce if first.is_switch() => {
+    match transfer.verb.row().pairing {
+        Pairing::Combine if first.is_switch() => {
             let verb = if to_switch { "load_reduce_broadcast" } else { "load_reduce" };
             let verb = format!("{verb}<K{}>", operation(context, transfer));
             let line = spots(context, begin(&verb, first), std::slice::from_ref(to), false);
@@ -159,12 +159,12 @@ fn moved(
                 spots(context, line.text(", "), std::slice::from_ref(first), false).text(");"),
             );
         }
-        Verb::Reduce => {
+        Pairing::Combine if !transfer.verb.moves_packets() => {
             let line = begin(&format!("reduce<K{}>", operation(context, transfer)), first);
             let line = spots(context, line, destinations, false).text(", ");
             out.push(spots(context, line, sources, false).text(");"));
         }
-        Verb::ReducePackets => {
+        Pairing::Combine => {
             let line = begin(&format!("reduce_packets<K{}>", operation(context, transfer)), first);
             let (plain, packets) = destinations.split_at(1);
             let mut line = spots(context, line, plain, false).text(", ");
@@ -175,17 +175,7 @@ fn moved(
             let line = spots(context, line, plain, false).text(", ");
             out.push(spots(context, line, packets, true).text(");"));
         }
-        Verb::Copy
-        | Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::Broadcast
-        | Verb::PutPackets
-        | Verb::ReadPutPackets
-        | Verb::CopyPackets
-        | Verb::UnpackPackets
-        | Verb::BroadcastPackets => {
+        Pairing::Pairs | Pairing::OneToAll => {
             let verb = word(transfer.verb);
             let writes = memory::writes_packets(transfer.verb, 0);
             let reads = memory::reads_packets(transfer.verb, 0);

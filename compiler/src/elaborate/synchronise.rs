@@ -3,7 +3,6 @@
 use super::eval::{Eval, Evaluated, Failed};
 use super::unroll::{Around, Output, sync_override};
 use super::value::Value;
-use super::verb::kind;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::resolve::program::Synchronise;
@@ -31,7 +30,9 @@ impl<'a> Eval<'_, 'a> {
         for (value, place) in values {
             match value {
                 Value::Channel(id) => {
-                    let Some(kind) = self.own.links.get(id.index()).map(kind) else { continue };
+                    let Some(kind) = self.own.links.get(id.index()).map(ir::Link::kind) else {
+                        continue;
+                    };
                     if kind == ir::ChannelKind::Switch {
                         return Err(self.report(out, around, switch_signal(place)));
                     }

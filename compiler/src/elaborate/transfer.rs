@@ -6,7 +6,6 @@
 use super::eval::{Eval, Evaluated, Failed};
 use super::unroll::{Around, Output, sync_override};
 use super::value::Value;
-use super::verb::{carries, kind, peer_of, sides, verb_of, word};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
 use crate::resolve::program::{Expr, Op, Operand, Transfer};
@@ -60,7 +59,7 @@ impl<'a> Eval<'_, 'a> {
             return Ok(());
         }
         let draft = Draft {
-            verb: verb_of(transfer.verb),
+            verb: transfer.verb,
             sources,
             destinations,
             via,
@@ -76,19 +75,9 @@ impl<'a> Eval<'_, 'a> {
             verb_span: transfer.verb_span,
         };
         self.check_draft(out, &draft, around)?;
-        match draft.verb {
-            ir::Verb::Reduce | ir::Verb::ReducePackets => self.reduction(out, around, draft),
-            ir::Verb::Copy
-            | ir::Verb::Put
-            | ir::Verb::PutWithSignal
-            | ir::Verb::PutWithSignalAndFlush
-            | ir::Verb::Get
-            | ir::Verb::Broadcast
-            | ir::Verb::PutPackets
-            | ir::Verb::ReadPutPackets
-            | ir::Verb::CopyPackets
-            | ir::Verb::UnpackPackets
-            | ir::Verb::BroadcastPackets => self.pairs(out, around, &draft),
+        match draft.verb.row().pairing {
+            ir::Pairing::Combine => self.reduction(out, around, draft),
+            ir::Pairing::Pairs | ir::Pairing::OneToAll => self.pairs(out, around, &draft),
         }
     }
 
@@ -159,14 +148,14 @@ impl<'a> Eval<'_, 'a> {
         if from != to && from != 1 {
             return Err(self.report(out, around, no_pairs(draft.span, from, to)));
         }
-        let remote_side =
-            if draft.verb == ir::Verb::Get { &draft.sources } else { &draft.destinations };
+        let reads_peer = draft.verb.row().sources.is_away();
+        let remote_side = if reads_peer { &draft.sources } else { &draft.destinations };
         let channels = self.routes(out, draft, around, remote_side)?;
         self.check_sides(out, draft, around)?;
         // One operation for each kind of channel, in the order in which the kinds first occur.
         let mut kinds: SmallVec<[Option<ir::ChannelKind>; 2]> = SmallVec::new();
         let kind_of = |channel: &Option<ir::ChannelId>| {
-            channel.and_then(|id| self.own.links.get(id.index())).map(kind)
+            channel.and_then(|id| self.own.links.get(id.index())).map(ir::Link::kind)
         };
         for channel in &channels {
             let kind = kind_of(channel);
@@ -236,7 +225,11 @@ impl<'a> Eval<'_, 'a> {
             .copied()
             .collect();
         let channels = self.routes(out, &draft, around, &remote)?;
-        let via = channels.iter().flatten().find_map(|id| self.own.links.get(id.index())).map(kind);
+        let via = channels
+            .iter()
+            .flatten()
+            .find_map(|id| self.own.links.get(id.index()))
+            .map(ir::Link::kind);
         if let Some(wrong) = via.filter(|kind| *kind == ir::ChannelKind::Port) {
             return Err(self.report(out, around, wrong_kind(draft.verb_span, draft.verb, wrong)));
         }
@@ -319,7 +312,8 @@ impl<'a> Eval<'_, 'a> {
         in_turn: Option<(ir::ChannelId, Span)>,
     ) -> Evaluated<ir::ChannelId> {
         let own = self.own.clone();
-        let leads = |id: ir::ChannelId| own.links.get(id.index()).and_then(peer_of) == Some(peer);
+        let leads =
+            |id: ir::ChannelId| own.links.get(id.index()).and_then(ir::Link::peer) == Some(peer);
         if let Some((id, _)) = in_turn.filter(|(id, _)| leads(*id)) {
             return Ok(id);
         }
@@ -332,7 +326,7 @@ impl<'a> Eval<'_, 'a> {
                 let goes = draft
                     .via
                     .iter()
-                    .find_map(|(id, _)| own.links.get(id.index()).and_then(peer_of));
+                    .find_map(|(id, _)| own.links.get(id.index()).and_then(ir::Link::peer));
                 let via = draft.via.first().map(|(_, span)| *span).or(draft.named);
                 Err(self.report(out, around, no_way(placed.span, via, &text, peer, goes)))
             }
@@ -343,7 +337,8 @@ impl<'a> Eval<'_, 'a> {
     /// and the verb can use the kind of channel.
     fn check_sides(&mut self, out: &Output, draft: &Draft, around: &Around) -> Evaluated<()> {
         let local = |placed: &&Placed| placed.operand.is_local();
-        let (reads_peer, writes_peer) = sides(draft.verb);
+        let row = draft.verb.row();
+        let (reads_peer, writes_peer) = (row.sources.is_away(), row.destinations.is_away());
         let wrong_source = draft.sources.iter().find(|placed| local(placed) == reads_peer);
         let wrong_destination =
             draft.destinations.iter().find(|placed| local(placed) == writes_peer);
@@ -365,9 +360,9 @@ impl<'a> Eval<'_, 'a> {
         let kinds = draft
             .via
             .iter()
-            .filter_map(|(id, span)| own.links.get(id.index()).map(|link| (kind(link), *span)));
+            .filter_map(|(id, span)| own.links.get(id.index()).map(|link| (link.kind(), *span)));
         for (kind, span) in kinds {
-            if !carries(draft.verb, kind) {
+            if !row.channels.contains(&kind) {
                 return Err(self.report(out, around, wrong_kind(span, draft.verb, kind)));
             }
         }
@@ -517,27 +512,23 @@ fn no_way(
 }
 
 fn wrong_side(verb: ir::Verb, span: Span, wants_peer: bool, does: &str) -> Diagnostic {
-    let word = word(verb);
-    let message = match (wants_peer, verb) {
-        (true, ir::Verb::Broadcast | ir::Verb::BroadcastPackets) => {
-            format!(
-                "`{word}` {does} through a switch channel, as in `nvls.output[i]`, and this does not"
-            )
-        }
-        (true, _) => format!("`{word}` {does} another rank's memory, but this is this rank's"),
-        (false, _) => format!("`{word}` {does} this rank's memory, but this is not"),
+    let word = verb.word();
+    let is_switched = verb.row().destinations.first.sides.contains(&ir::OperandSide::Switch);
+    let message = if wants_peer && is_switched {
+        format!(
+            "`{word}` {does} through a switch channel, as in `nvls.output[i]`, and this does not"
+        )
+    } else if wants_peer {
+        format!("`{word}` {does} another rank's memory, but this is this rank's")
+    } else {
+        format!("`{word}` {does} this rank's memory, but this is not")
     };
     Diagnostic::new(Code::E0308, span, message)
         .help("use `copy` within a rank, `put` to a peer, `get` from a peer")
 }
 
 fn wrong_kind(span: Span, verb: ir::Verb, kind: ir::ChannelKind) -> Diagnostic {
-    let kind = match kind {
-        ir::ChannelKind::Memory => "memory",
-        ir::ChannelKind::Port => "port",
-        ir::ChannelKind::Switch => "switch",
-    };
-    Diagnostic::new(Code::E0209, span, format!("a {kind} channel cannot do `{}`", word(verb)))
+    Diagnostic::new(Code::E0209, span, format!("{} cannot do `{}`", kind.noun(), verb.word()))
         .help("where channels are of different kinds, let an `if` with the condition of their declaration choose the statement")
 }
 

@@ -7,7 +7,7 @@ use super::step::{
 };
 use super::{EndOfRank, Events, MeetingId};
 use crate::ir::memory::{home, ranks_of, reads_packets, writes_packets};
-use crate::ir::threads::Share;
+use crate::ir::threads::find_share;
 use crate::ir::{Action, ChannelId, ChannelKind, Operand, RankId, Signal, Transfer, Verb, Where};
 
 /// Whether the threads meet in a step, and the barrier at which it arrives.
@@ -189,7 +189,7 @@ impl TransferLowering<'_, '_> {
             entry: entry as u32,
             elements: covered.end.saturating_sub(covered.start),
             slice,
-            share: Share::of(&self.events.program.options, self.transfer),
+            share: find_share(&self.events.program.options, self.transfer),
             is_all: slice.is_none() && window.is_none(),
             reduce,
         });
@@ -257,7 +257,7 @@ impl TransferLowering<'_, '_> {
             sink.request(ProxyRequest {
                 put: ((thread as usize) < moves).then_some(thread),
                 signal,
-                awaited: verb == Verb::PutWithSignalAndFlush,
+                awaited: verb.flushes(),
                 ..self.events.empty_request(end, thread)
             });
         }

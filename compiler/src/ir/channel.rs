@@ -1,6 +1,6 @@
 //! Ends of channels, which lead from one rank to another.
 
-use super::{Buffer, ChannelId, OriginId, RankId};
+use super::{Buffer, ChannelId, ChannelKind, OriginId, RankId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -104,35 +104,38 @@ pub fn unmet(groups: &[Vec<&SwitchGroup>]) -> Option<Unmet> {
     })
 }
 
-/// The kinds of channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ChannelKind {
-    /// See [`Link::Memory`].
-    Memory,
-    /// See [`Link::Port`].
-    Port,
-    /// See [`Link::Switch`].
-    Switch,
-}
-
-impl Channel {
-    /// Its kind.
+impl Link {
+    /// The kind of channel that it makes.
     #[must_use]
     pub fn kind(&self) -> ChannelKind {
-        match self.link {
+        match self {
             Link::Memory(_) => ChannelKind::Memory,
             Link::Port(_) => ChannelKind::Port,
             Link::Switch(_) => ChannelKind::Switch,
         }
     }
 
+    /// The rank that it leads to; none for a switch.
+    #[must_use]
+    pub fn peer(&self) -> Option<RankId> {
+        match self {
+            Link::Memory(peer) | Link::Port(peer) => Some(*peer),
+            Link::Switch(_) => None,
+        }
+    }
+}
+
+impl Channel {
+    /// Its kind.
+    #[must_use]
+    pub fn kind(&self) -> ChannelKind {
+        self.link.kind()
+    }
+
     /// The rank at the other end; none for a switch.
     #[must_use]
     pub fn peer(&self) -> Option<RankId> {
-        match self.link {
-            Link::Memory(peer) | Link::Port(peer) => Some(peer),
-            Link::Switch(_) => None,
-        }
+        self.link.peer()
     }
 }
 

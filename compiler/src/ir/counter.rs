@@ -1,6 +1,6 @@
 //! Counters: the ends of channels, and semaphores. Which of them an operation takes from, and which it gives to.
 
-use super::{Action, ChannelId, ChannelKind, Op, Program, RankId, SemaphoreId, Verb};
+use super::{Action, ChannelId, ChannelKind, Op, Program, RankId, SemaphoreId};
 
 /// An end of a channel, or a semaphore, of one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,9 +84,7 @@ pub fn asks(action: &Action) -> &[ChannelId] {
 pub fn flushes(action: &Action) -> &[ChannelId] {
     match action {
         Action::Flush(channels) => channels,
-        Action::Transfer(transfer) if transfer.verb == Verb::PutWithSignalAndFlush => {
-            &transfer.channels
-        }
+        Action::Transfer(transfer) if transfer.verb.flushes() => &transfer.channels,
         Action::Sync
         | Action::Barrier { .. }
         | Action::Signal(_)

@@ -4,11 +4,11 @@
 //! lies on every rank of its group. Packets take up twice the space of their payload, from twice the offset on.
 
 use super::{
-    Alias, Buffer, Channel, ChannelKind, Link, Operand, Program, Rank, RankId, Slice, Transfer,
-    Verb, Where,
+    Alias, Buffer, Channel, ChannelKind, Link, Operand, OperandForm, Program, Rank, RankId, Slice,
+    Transfer, Verb, Where,
 };
 use crate::table::Table;
-use smallvec::{SmallVec, smallvec};
+
 use std::ops::Range;
 
 /// Cells of one rank's memory: half open, in chunks of the buffer that really holds them.
@@ -125,38 +125,13 @@ pub fn source_is_packets(transfer: &Transfer, index: usize) -> bool {
 /// Whether a verb reads source `index` as packets.
 #[must_use]
 pub fn reads_packets(verb: Verb, index: usize) -> bool {
-    match verb {
-        Verb::ReadPutPackets | Verb::UnpackPackets | Verb::BroadcastPackets => true,
-        Verb::ReducePackets => index > 0,
-        Verb::Copy
-        | Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::Reduce
-        | Verb::Broadcast
-        | Verb::PutPackets
-        | Verb::CopyPackets => false,
-    }
+    verb.source_form(index) == OperandForm::Packets
 }
 
 /// Whether destination `index` of a transfer is written as packets.
 #[must_use]
 pub fn writes_packets(verb: Verb, index: usize) -> bool {
-    match verb {
-        Verb::PutPackets | Verb::ReadPutPackets | Verb::CopyPackets | Verb::BroadcastPackets => {
-            true
-        }
-        Verb::ReducePackets => index > 0,
-        Verb::Copy
-        | Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::Reduce
-        | Verb::Broadcast
-        | Verb::UnpackPackets => false,
-    }
+    verb.destination_form(index) == OperandForm::Packets
 }
 
 /// The operands of an operation that are packets, which lie in scratch: those that it reads, and those that it writes.
@@ -201,44 +176,6 @@ pub fn accesses(transfer: &Transfer) -> impl Iterator<Item = Access> + '_ {
         slice: transfer.slice,
     });
     reads.chain(writes)
-}
-
-/// Operands of a transfer that belong together: for a reduction, all of them, otherwise each destination with its
-/// source. Operands come with their index in the transfer's lists.
-pub struct Group {
-    /// What is read.
-    pub sources: SmallVec<[(usize, Operand); 1]>,
-    /// What is written.
-    pub destinations: SmallVec<[(usize, Operand); 1]>,
-}
-
-/// The groups of a transfer, in order.
-#[must_use]
-pub fn groups(transfer: &Transfer) -> Vec<Group> {
-    let sources = || transfer.sources.iter().copied().enumerate();
-    let destinations = transfer.destinations.iter().copied().enumerate();
-    match transfer.verb {
-        Verb::Reduce | Verb::ReducePackets => {
-            vec![Group { sources: sources().collect(), destinations: destinations.collect() }]
-        }
-        Verb::Copy
-        | Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::Broadcast
-        | Verb::PutPackets
-        | Verb::ReadPutPackets
-        | Verb::CopyPackets
-        | Verb::UnpackPackets
-        | Verb::BroadcastPackets => {
-            let single = transfer.sources.len() == 1;
-            let source = |k: usize| sources().nth(if single { 0 } else { k }).into_iter().collect();
-            destinations
-                .map(|(k, to)| Group { sources: source(k), destinations: smallvec![(k, to)] })
-                .collect()
-        }
-    }
 }
 
 /// The cells of an operand of `length` cells that a block processes: its slice, and in a pipeline the window of that,

@@ -1,8 +1,8 @@
 //! Operations of thread blocks, as plain data: what they do, to which chunks, over which channels.
 
 use super::{
-    BarrierId, Buffer, Channel, ChannelId, ChannelKind, OriginId, Rank, RankId, ReduceOp,
-    SemaphoreId, Verb,
+    BarrierId, Buffer, Channel, ChannelId, ChannelKind, OperandSide, OriginId, Rank, RankId,
+    ReduceOp, SemaphoreId, Verb,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -185,6 +185,16 @@ pub enum Where {
 }
 
 impl Where {
+    /// Whose memory it is, whichever peer or group that is.
+    #[must_use]
+    pub fn side(self) -> OperandSide {
+        match self {
+            Where::Local => OperandSide::Local,
+            Where::Remote(_) => OperandSide::Remote,
+            Where::Switch(_) => OperandSide::Switch,
+        }
+    }
+
     /// The switch channel, if it is that of a group.
     #[must_use]
     pub fn switch(self) -> Option<ChannelId> {

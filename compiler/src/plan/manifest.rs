@@ -167,8 +167,7 @@ fn grid(program: &ir::Program) -> u64 {
 fn operator(program: &ir::Program) -> Option<&'static str> {
     let combines = |op: &ir::Op| {
         let ir::Action::Transfer(transfer) = &op.action else { return None };
-        let reduces = matches!(transfer.verb, ir::Verb::Reduce | ir::Verb::ReducePackets);
-        reduces.then(|| transfer.reduce.word())
+        transfer.verb.reduces().then(|| transfer.reduce.word())
     };
     program.all_ops().find_map(combines)
 }

@@ -1,37 +1,9 @@
 //! Which operation of a plan a transfer becomes, and the names of things in plans.
 
 use crate::ir;
+use crate::ir::OperandSide;
+use grammar::verb::PlanForm;
 use smallvec::SmallVec;
-
-/// How an operation's operands are combined in a plan.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// Source k goes to destination k: a single source is written once for each destination.
-    Pairs,
-    /// One source, read once, goes to every destination.
-    OneToAll,
-    /// All sources go into every destination.
-    Combine,
-}
-
-impl Shape {
-    pub(super) fn of(verb: ir::Verb) -> Shape {
-        match verb {
-            ir::Verb::Copy
-            | ir::Verb::Put
-            | ir::Verb::PutWithSignal
-            | ir::Verb::PutWithSignalAndFlush
-            | ir::Verb::Get
-            | ir::Verb::PutPackets
-            | ir::Verb::CopyPackets
-            | ir::Verb::UnpackPackets => Shape::Pairs,
-            ir::Verb::ReadPutPackets | ir::Verb::Broadcast | ir::Verb::BroadcastPackets => {
-                Shape::OneToAll
-            }
-            ir::Verb::Reduce | ir::Verb::ReducePackets => Shape::Combine,
-        }
-    }
-}
 
 /// The name of an operation in a plan.
 #[must_use]
@@ -54,52 +26,50 @@ pub fn action_name(action: &ir::Action) -> &'static str {
 /// The name of a transfer in a plan. A load-reduce that does not store is `glre`, as in MSCCL++'s own
 /// tools, although its executor has no such operation.
 pub(super) fn operation_name(transfer: &ir::Transfer) -> &'static str {
-    match transfer.verb {
-        ir::Verb::Copy => "copy",
-        ir::Verb::Put => "put",
-        ir::Verb::PutWithSignal => "pws",
-        ir::Verb::PutWithSignalAndFlush => "pwsf",
-        ir::Verb::Get => "get",
-        ir::Verb::Broadcast => "gstore",
-        ir::Verb::PutPackets => "ppkt",
-        ir::Verb::ReadPutPackets => "rppkt",
-        ir::Verb::CopyPackets => "cpkt",
-        ir::Verb::UnpackPackets => "upkt",
-        ir::Verb::BroadcastPackets => "gstorepkt",
-        ir::Verb::Reduce => reduction_name(transfer),
-        ir::Verb::ReducePackets => packet_reduction_name(transfer),
-    }
+    let forms = transfer.verb.row().plan;
+    // Operands of a plan that was read may be where no form has them: reading compares the name with the plan's.
+    let form = forms.iter().find(|form| is_form_of(form, transfer)).or(forms.first());
+    form.map_or("", |form| form.name)
 }
 
-fn reduction_name(transfer: &ir::Transfer) -> &'static str {
-    if transfer.sources.iter().any(ir::Operand::is_switch) {
-        return if transfer.destinations.iter().any(ir::Operand::is_switch) {
-            "glres"
-        } else {
-            "glre"
-        };
+/// Whether a transfer has its operands where a form has them. Where a source is behind a switch, only that counts.
+fn is_form_of(form: &PlanForm, transfer: &ir::Transfer) -> bool {
+    let sources = Reach::collect(form.sources.iter().copied());
+    let destinations = Reach::collect(form.destinations.iter().copied());
+    let own_sources = Reach::collect(transfer.sources.iter().map(|operand| operand.place.side()));
+    let own_destinations =
+        Reach::collect(transfer.destinations.iter().map(|operand| operand.place.side()));
+    if sources.switch || own_sources.switch {
+        return sources.switch == own_sources.switch
+            && destinations.switch == own_destinations.switch;
     }
-    match (any_remote(&transfer.sources), any_remote(&transfer.destinations)) {
-        (false, false) => "re",
-        (false, true) => "res",
-        (true, false) => "rre",
-        (true, true) => "rres",
-    }
+    // Further results of this rank are an operand of their own only if they are not written like the first.
+    let row = &transfer.verb.row().destinations;
+    let counts_further = row.first.form != row.others.form;
+    sources.remote == own_sources.remote
+        && destinations.remote == own_destinations.remote
+        && (!counts_further || destinations.several_local == own_destinations.several_local)
 }
 
-fn packet_reduction_name(transfer: &ir::Transfer) -> &'static str {
-    let local = |operand: &&ir::Operand| operand.is_local();
-    let copies = transfer.destinations.iter().filter(local).count() > 1;
-    match (copies, any_remote(&transfer.destinations)) {
-        (false, false) => "repkt",
-        (true, false) => "recpkt",
-        (false, true) => "respkt",
-        (true, true) => "recspkt",
-    }
+/// Where the operands of one side are.
+struct Reach {
+    /// Whether several are of this rank.
+    several_local: bool,
+    /// Whether one is of another rank.
+    remote: bool,
+    /// Whether one is behind a switch.
+    switch: bool,
 }
 
-fn any_remote(operands: &[ir::Operand]) -> bool {
-    operands.iter().any(ir::Operand::is_remote)
+impl Reach {
+    fn collect(sides: impl Iterator<Item = OperandSide> + Clone) -> Reach {
+        let count = |side| sides.clone().filter(|one| *one == side).count();
+        Reach {
+            several_local: count(OperandSide::Local) > 1,
+            remote: count(OperandSide::Remote) > 0,
+            switch: count(OperandSide::Switch) > 0,
+        }
+    }
 }
 
 pub(super) fn local_first(operands: &[ir::Operand]) -> SmallVec<[ir::Operand; 2]> {
@@ -110,21 +80,9 @@ pub(super) fn local_first(operands: &[ir::Operand]) -> SmallVec<[ir::Operand; 2]
 
 /// Whether the plan's operation names its channels: for what the executor reaches through memory, the buffer is enough.
 pub(super) fn lists_channels(transfer: &ir::Transfer) -> bool {
-    match transfer.verb {
-        ir::Verb::Get => true,
-        ir::Verb::Put
-        | ir::Verb::PutWithSignal
-        | ir::Verb::PutWithSignalAndFlush
-        | ir::Verb::PutPackets
-        | ir::Verb::ReadPutPackets => transfer.via == Some(ir::ChannelKind::Port),
-        ir::Verb::Copy
-        | ir::Verb::Reduce
-        | ir::Verb::Broadcast
-        | ir::Verb::CopyPackets
-        | ir::Verb::UnpackPackets
-        | ir::Verb::ReducePackets
-        | ir::Verb::BroadcastPackets => false,
-    }
+    let row = transfer.verb.row();
+    let writes_peer = row.destinations.first.sides == [OperandSide::Remote];
+    row.sources.is_away() || writes_peer && transfer.via == Some(ir::ChannelKind::Port)
 }
 
 pub(super) fn kind_name(kind: ir::ChannelKind) -> &'static str {

@@ -17,7 +17,7 @@ mod tests;
 
 use super::message;
 use super::names::{
-    Shape, action_name, buffer_name, kind_name, lists_channels, local_first, protocol_name,
+    action_name, buffer_name, kind_name, lists_channels, local_first, protocol_name,
 };
 use crate::ir;
 use rustc_hash::FxHashMap;
@@ -312,19 +312,21 @@ impl<'a> RankWriter<'a> {
     }
 
     fn transfer(&mut self, transfer: &ir::Transfer) {
-        let shape = Shape::of(transfer.verb);
+        let pairing = transfer.verb.row().pairing;
         // Reductions take local operands first, whatever the author's order.
-        let (sources, destinations) = match shape {
-            Shape::Combine => (local_first(&transfer.sources), local_first(&transfer.destinations)),
-            Shape::Pairs | Shape::OneToAll => (
+        let (sources, destinations) = match pairing {
+            ir::Pairing::Combine => {
+                (local_first(&transfer.sources), local_first(&transfer.destinations))
+            }
+            ir::Pairing::Pairs | ir::Pairing::OneToAll => (
                 SmallVec::from_slice(&transfer.sources),
                 SmallVec::from_slice(&transfer.destinations),
             ),
         };
         self.text(",\"src_buff\":[");
-        let repeats = match (shape, &*sources) {
-            (Shape::Pairs, [_]) => destinations.len().max(1),
-            (Shape::Pairs | Shape::OneToAll | Shape::Combine, _) => 1,
+        let repeats = match (pairing, &*sources) {
+            (ir::Pairing::Pairs, [_]) => destinations.len().max(1),
+            (ir::Pairing::Pairs | ir::Pairing::OneToAll | ir::Pairing::Combine, _) => 1,
         };
         for repeat in 0..repeats {
             self.text(if repeat > 0 { "," } else { "" });

@@ -5,6 +5,7 @@ use crate::diagnostic::Edit;
 use crate::diagnostic::change::Side;
 use crate::source::{LINE_ENDS, Place, SourceFile, SourceMap, Span, next_line};
 use crate::syntax::token::{self, Kind, Token};
+use grammar::verb::Verb;
 
 /// A statement in one of the author's files.
 pub(super) struct Statement<'a> {
@@ -131,8 +132,8 @@ impl<'a> Statement<'a> {
 
     pub(super) fn flushed(&self) -> Option<Edit> {
         let verb = self.tokens().into_iter().next()?;
-        let ends = [(Kind::Put, "_with_signal_and_flush"), (Kind::PutWithSignal, "_and_flush")];
-        let (_, rest) = ends.into_iter().find(|(kind, _)| *kind == verb.kind)?;
+        let Kind::Transfer(Verb::Put | Verb::PutWithSignal) = verb.kind else { return None };
+        let rest = Verb::PutWithSignalAndFlush.word().strip_prefix(verb.kind.text())?;
         Some(Edit { span: verb.after(), text: rest.to_owned() })
     }
 

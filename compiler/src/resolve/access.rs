@@ -8,13 +8,14 @@
 mod report;
 
 use super::body::{Body, Typed, builtin, builtin_type, speaks_of_nodes};
-use super::family::{Family, LinkKind};
+use super::family::Family;
 use super::program::{BufferName, Expr, ExprKind, Index, Method};
 use super::types::Ty;
 use crate::diagnostic::{Diagnostic, Label};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::syntax::ast::RangeKind;
+use grammar::verb::ChannelKind;
 pub(super) use report::wrong_arity;
 use report::{all_members, extent_of_family, extent_of_list, one_dimension};
 
@@ -353,7 +354,7 @@ impl Body<'_> {
             return self.error(span);
         };
         let link = self.nature(&base.expr).link;
-        if let Some(kind @ (LinkKind::Memory | LinkKind::Port)) = link {
+        if let Some(kind @ (ChannelKind::Memory | ChannelKind::Port)) = link {
             let report = self.no_switch(&base, kind, field);
             self.report(report);
             return self.error(span);

@@ -4,7 +4,7 @@
 //! another (E0202), none is bound twice in one scope (E0203). `_` binds nothing.
 
 use super::attribute;
-use super::family::{Families, LinkKind};
+use super::family::Families;
 use super::global::{Entity, Globals, Named, declared_twice};
 use super::load::{Module, ModuleId};
 use super::name::Unknown;
@@ -19,6 +19,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{LINE_ENDS, Span, line_ends};
 use crate::syntax::ast;
 use crate::table::Table;
+use grammar::verb::{ChannelKind, OperandSide};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,26 +74,15 @@ pub(super) enum Bound {
     Binder,
 }
 
-/// Whose memory a chunk or buffer is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
-    /// This rank's.
-    Local,
-    /// Another rank's.
-    Remote,
-    /// The memory of the group behind a switch channel.
-    Switch,
-}
-
 /// The properties of a value that are known without evaluating it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Nature {
     /// For a chunk or buffer: whose memory it is in.
-    pub(super) side: Option<Side>,
+    pub(super) side: Option<OperandSide>,
     /// For a chunk or buffer: which buffer.
     pub(super) buffer: Option<BufferName>,
     /// For a channel: its kind.
-    pub(super) link: Option<LinkKind>,
+    pub(super) link: Option<ChannelKind>,
 }
 
 /// A local, while its body is resolved.

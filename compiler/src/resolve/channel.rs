@@ -7,13 +7,14 @@
 use super::access::wrong_arity;
 use super::body::{Body, wrong};
 use super::call::named_argument;
-use super::family::{Family, LinkKind};
+use super::family::Family;
 use super::name::meant;
 use super::program::{BufferName, ChannelEnd, Dimension, Expr, ExprKind, Link, Peer, Type};
 use super::types::Ty;
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::source::Span;
 use crate::syntax::{ast, foreign};
+use grammar::verb::ChannelKind;
 
 impl Body<'_> {
     /// The link that a channel's declaration gives it.
@@ -29,7 +30,7 @@ impl Body<'_> {
             self.reports.extend((typed.ty != Ty::Error).then(|| not_a_link(value.span)));
             return wrong();
         };
-        let Some(kind) = LinkKind::word(&name.text) else {
+        let Some(kind) = ChannelKind::find(&name.text) else {
             for argument in arguments {
                 self.expr(&argument.value, None);
             }
@@ -42,18 +43,20 @@ impl Body<'_> {
             }
         }
         match (kind, arguments.as_slice()) {
-            (LinkKind::Memory, [peer]) => {
+            (ChannelKind::Memory, [peer]) => {
                 Link::Memory(self.peer(&name.text, &peer.value, dimensions))
             }
-            (LinkKind::Port, [peer]) => Link::Port(self.peer(&name.text, &peer.value, dimensions)),
-            (LinkKind::Switch, [ranks, buffer]) => {
+            (ChannelKind::Port, [peer]) => {
+                Link::Port(self.peer(&name.text, &peer.value, dimensions))
+            }
+            (ChannelKind::Switch, [ranks, buffer]) => {
                 let ranks = self.expect(&ranks.value, &Ty::Rank.list());
                 match self.whole_buffer(&buffer.value) {
                     Some(buffer) => Link::Switch(ranks, buffer),
                     None => wrong(),
                 }
             }
-            (LinkKind::Memory | LinkKind::Port | LinkKind::Switch, _) => {
+            (ChannelKind::Memory | ChannelKind::Port | ChannelKind::Switch, _) => {
                 for argument in arguments {
                     self.expr(&argument.value, None);
                 }
@@ -173,12 +176,12 @@ pub(super) fn leads_to_index(link: &Link) -> bool {
 }
 
 /// The kind of all channels of a family, if it is known.
-pub(super) fn kind(value: &ast::Expr) -> Option<LinkKind> {
+pub(super) fn kind(value: &ast::Expr) -> Option<ChannelKind> {
     if let ast::ExprKind::If(_, then, otherwise) = &value.kind {
         return kind(then).filter(|then| kind(otherwise) == Some(*then));
     }
     let ast::ExprKind::Call(word, _) = &value.kind else { return None };
-    LinkKind::word(&word.text)
+    ChannelKind::find(&word.text)
 }
 
 /// The name of the peer in a declaration's link, to suggest as the name of a list's member; `i` if it has none.
@@ -217,10 +220,10 @@ fn unknown_link(name: &ast::Name) -> Diagnostic {
     }
 }
 
-fn link_arity(name: &ast::Name, kind: LinkKind, given: usize) -> Diagnostic {
+fn link_arity(name: &ast::Name, kind: ChannelKind, given: usize) -> Diagnostic {
     let takes = match kind {
-        LinkKind::Memory | LinkKind::Port => "the peer's rank",
-        LinkKind::Switch => "the group's ranks and a buffer",
+        ChannelKind::Memory | ChannelKind::Port => "the peer's rank",
+        ChannelKind::Switch => "the group's ranks and a buffer",
     };
     let is = if given == 1 { "1 argument is".to_owned() } else { format!("{given} arguments are") };
     let message = format!("`{}` takes {takes}; {is} given", name.text);

@@ -5,7 +5,7 @@
 //! `same(chunk)` about an output chunk of this rank (E0214); `in_place`
 //! makes one buffer a part of the other. `in_place` and `op` are not parameters: every program may give them.
 
-use super::body::{Body, Level, Side, wrong};
+use super::body::{Body, Level, wrong};
 use super::call::{Callee, given_twice};
 use super::declare::set_twice;
 use super::global::{Declared, Entity};
@@ -22,6 +22,7 @@ use super::verb::{OPS, op_word};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast;
+use grammar::verb::OperandSide;
 
 /// Resolves a collective whose signature is known.
 pub(super) fn collective(
@@ -147,7 +148,7 @@ impl Body<'_> {
             }
         }
         let nature = self.nature(&typed.expr);
-        if nature.side != Some(Side::Local) || nature.buffer == Some(inner) {
+        if nature.side != Some(OperandSide::Local) || nature.buffer == Some(inner) {
             self.report(wrong_in_place(&in_place.buffer, typed.expr.span));
             return None;
         }
@@ -205,7 +206,7 @@ impl Body<'_> {
             let claim = Claim::Holds { output, value };
             (
                 Ensures { binders, claim, span, mentions_rank: false },
-                nature.side == Some(Side::Local),
+                nature.side == Some(OperandSide::Local),
             )
         })
     }
@@ -214,7 +215,8 @@ impl Body<'_> {
     fn is_elsewhere(&self, chunk: &Expr) -> bool {
         let nature = self.nature(chunk);
         nature.side.is_some()
-            && (nature.side != Some(Side::Local) || nature.buffer != Some(BufferName::Output))
+            && (nature.side != Some(OperandSide::Local)
+                || nature.buffer != Some(BufferName::Output))
     }
 
     /// The right side of a promise, and the chunk in it.

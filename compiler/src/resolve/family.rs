@@ -10,6 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::table::Table;
+use grammar::verb::ChannelKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The declaration that a name of a program stands for.
@@ -25,38 +26,6 @@ pub(super) enum Family {
     Block(BlockFamilyId),
 }
 
-/// The kinds of channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LinkKind {
-    /// `memory(p)`
-    Memory,
-    /// `port(p)`
-    Port,
-    /// `switch(ranks, buffer)`
-    Switch,
-}
-
-impl LinkKind {
-    /// The kind of channel that this function declares.
-    pub(super) fn word(word: &str) -> Option<LinkKind> {
-        match word {
-            "memory" => Some(LinkKind::Memory),
-            "port" => Some(LinkKind::Port),
-            "switch" => Some(LinkKind::Switch),
-            _ => None,
-        }
-    }
-
-    /// With its article, as "a port channel".
-    pub(super) fn noun(self) -> &'static str {
-        match self {
-            LinkKind::Memory => "a memory channel",
-            LinkKind::Port => "a port channel",
-            LinkKind::Switch => "a switch channel",
-        }
-    }
-}
-
 /// One declaration.
 #[derive(Clone, Debug)]
 pub(super) struct Declaration {
@@ -69,7 +38,7 @@ pub(super) struct Declaration {
     /// How many indices it has.
     pub(super) arity: usize,
     /// The kind of a channel, if it is known.
-    pub(super) link: Option<LinkKind>,
+    pub(super) link: Option<ChannelKind>,
     /// The buffer behind a switch channel, once that has been resolved.
     pub(super) behind: Option<BufferName>,
     /// Whether a channel leads to the rank that is its only index; known once its declaration has been resolved.

@@ -1,21 +1,22 @@
 //! The properties of a value that are known before it is evaluated. In: a resolved expression. Out: whose memory a
 //! chunk is in, in which buffer, and which kind a channel has; none where that is not certain.
 
-use super::body::{Body, Nature, Side};
+use super::body::{Body, Nature};
 use super::program::{BufferName, Expr, ExprKind};
 use crate::syntax::ast::BinaryOp;
+use grammar::verb::OperandSide;
 
 /// The nature of a value; for a list, that of its members.
 pub(super) fn nature(body: &Body, expr: &Expr) -> Nature {
     let none = Nature::default();
     match &expr.kind {
         ExprKind::Local(local) => body.locals.lookup(*local).map_or(none, |known| known.nature),
-        ExprKind::Buffer(buffer) => of_buffer(Side::Local, *buffer),
+        ExprKind::Buffer(buffer) => of_buffer(OperandSide::Local, *buffer),
         ExprKind::RemoteBuffer(_, buffer) => {
-            Nature { side: Some(Side::Remote), ..nature(body, buffer) }
+            Nature { side: Some(OperandSide::Remote), ..nature(body, buffer) }
         }
         ExprKind::SwitchBuffer(_, buffer) => {
-            Nature { side: Some(Side::Switch), ..nature(body, buffer) }
+            Nature { side: Some(OperandSide::Switch), ..nature(body, buffer) }
         }
         ExprKind::Channels(family, _) => {
             let families = body.families.as_ref();
@@ -52,7 +53,7 @@ pub(super) fn nature(body: &Body, expr: &Expr) -> Nature {
     }
 }
 
-fn of_buffer(side: Side, buffer: BufferName) -> Nature {
+fn of_buffer(side: OperandSide, buffer: BufferName) -> Nature {
     Nature { side: Some(side), buffer: Some(buffer), link: None }
 }
 

@@ -3,24 +3,21 @@
 //! Sides and modifiers: E0214. Kinds of channels: E0209. Packets are in scratch only: E0210. Values whose
 //! properties are not known before evaluation (a procedure's parameters) are not checked here.
 
-use super::body::{Body, Side};
+use super::body::Body;
 use super::call::given_twice;
-use super::family::LinkKind;
 use super::name::meant;
 use super::program::{
     BufferName, Builtin, Expr, ExprKind, Op, Operand, Sync, Synchronise, Transfer,
 };
 use super::stmt::Operated;
 use super::types::Ty;
-use super::verb::{
-    OPS, SYNCS, Via, destination_sides, links, needs_via, op_word, packets, reduces, source_sides,
-    sync_word, synchronise_word, word,
-};
+use super::verb::{OPS, SYNCS, list_links, op_word, sync_word, synchronise_word};
 use super::via::{Channels, Way, owner};
 use crate::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix, nearest};
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::syntax::ast::{SynchroniseVerb, TransferVerb};
+use crate::syntax::ast::SynchroniseVerb;
+use grammar::verb::{ChannelKind, ChannelNeed, OperandForm, OperandSide, Verb};
 
 /// The modifiers of an operation.
 #[derive(Default)]
@@ -43,7 +40,7 @@ impl Body<'_> {
             self.report(relaxed_transfer(verb, span));
         }
         if let Some((_, span)) = words.op
-            && !reduces(verb)
+            && !verb.reduces()
         {
             self.report(op_without_reduction(verb, span));
         }
@@ -156,18 +153,18 @@ impl Body<'_> {
             self.report(report);
             return Vec::new();
         }
-        let group = sources.iter().find(|source| source.nature.side == Some(Side::Switch));
+        let group = sources.iter().find(|source| source.nature.side == Some(OperandSide::Switch));
         let mut sound = Vec::new();
         for (position, source) in sources.iter().enumerate() {
-            let allowed = source_sides(verb, group.is_some());
+            let allowed = verb.row().sources.sides(position, group.is_some());
             self.check_side(verb, source, allowed, "reads", position, &mut sound);
         }
         for (position, destination) in destinations.iter().enumerate() {
-            let allowed = destination_sides(verb, position, group.is_some());
+            let allowed = verb.row().destinations.sides(position, group.is_some());
             self.check_side(verb, destination, allowed, "writes", position, &mut sound);
         }
         if let Some(group) = group
-            && verb == TransferVerb::Reduce
+            && verb == Verb::Reduce
             && sources.len() > 1
         {
             self.report(group_among_sources(group.span));
@@ -177,36 +174,36 @@ impl Body<'_> {
             return sound;
         }
         let remote: Vec<&Operated> =
-            operands().filter(|operand| operand.nature.side == Some(Side::Remote)).collect();
+            operands().filter(|operand| operand.nature.side == Some(OperandSide::Remote)).collect();
         let unknown = operands().any(|operand| operand.nature.side.is_none());
-        let switched = operands().any(|operand| operand.nature.side == Some(Side::Switch));
-        match (needs_via(verb), remote.first()) {
-            (Via::Always, _) | (Via::WhereRemote, Some(_)) if via.is_empty() => {
+        let switched = operands().any(|operand| operand.nature.side == Some(OperandSide::Switch));
+        match (verb.row().channel_need(), remote.first()) {
+            (ChannelNeed::Always, _) | (ChannelNeed::WhereRemote, Some(_)) if via.is_empty() => {
                 let end = destinations.last().map(|last| self.with_parentheses(last.span));
                 let way = self.way_to(verb, &remote);
                 self.use_suggested_channels(verb);
                 self.report(missing_via(transfer, remote.first().copied(), way, end));
             }
-            (Via::Never, _) => {
+            (ChannelNeed::Never, _) => {
                 if let Some(channel) = via.first() {
                     self.report(needless_via(verb, channel.span, switched));
                 }
             }
-            (Via::WhereRemote, None) if !unknown && linked => {
+            (ChannelNeed::WhereRemote, None) if !unknown && linked => {
                 if let Some(channel) = via.first() {
                     self.report(needless_via(verb, channel.span, switched));
                 }
             }
-            (Via::Always | Via::WhereRemote, _) => {}
+            (ChannelNeed::Always | ChannelNeed::WhereRemote, _) => {}
         }
         sound
     }
 
     fn check_side(
         &mut self,
-        verb: TransferVerb,
+        verb: Verb,
         operand: &Operated,
-        allowed: &[Side],
+        allowed: &[OperandSide],
         does: &str,
         position: usize,
         sound: &mut Vec<Span>,
@@ -219,7 +216,7 @@ impl Body<'_> {
                 let text = self.text(operand.span);
                 let report = match self
                     .own_memory(operand)
-                    .filter(|_| allowed.contains(&Side::Local))
+                    .filter(|_| allowed.contains(&OperandSide::Local))
                 {
                     Some(edit) => rank_in_front(&text, operand.span, edit),
                     None => wrong_side(verb, &text, operand.span, side, allowed, does, position),
@@ -241,15 +238,16 @@ impl Body<'_> {
 
     fn check_packets(
         &mut self,
-        verb: TransferVerb,
+        verb: Verb,
         sources: &[Operated],
         destinations: &[Operated],
         sound: &[Span],
     ) {
-        let (from, to) = packets(verb);
-        let holds = |at: Option<usize>, position: usize| at.is_some_and(|at| position >= at);
-        let sources = sources.iter().enumerate().filter(|(i, _)| holds(from, *i));
-        let destinations = destinations.iter().enumerate().filter(|(i, _)| holds(to, *i));
+        let is_packets = |form: OperandForm| form == OperandForm::Packets;
+        let sources = sources.iter().enumerate();
+        let sources = sources.filter(|(i, _)| is_packets(verb.source_form(*i)));
+        let destinations = destinations.iter().enumerate();
+        let destinations = destinations.filter(|(i, _)| is_packets(verb.destination_form(*i)));
         for (operand, does) in
             sources.map(|(_, o)| (o, "reads")).chain(destinations.map(|(_, o)| (o, "writes")))
         {
@@ -263,9 +261,9 @@ impl Body<'_> {
     }
 
     /// The report about a channel of a kind over which the verb moves nothing.
-    fn check_link(&self, verb: TransferVerb, channel: &Operated) -> Option<Diagnostic> {
+    fn check_link(&self, verb: Verb, channel: &Operated) -> Option<Diagnostic> {
         let link = channel.nature.link?;
-        let kinds = links(verb);
+        let kinds = list_links(verb);
         let fits = kinds.is_empty() || kinds.contains(&link);
         let text = self.text(channel.span);
         (!fits).then(|| wrong_link(verb, &text, channel.span, link, kinds))
@@ -274,8 +272,8 @@ impl Body<'_> {
     fn check_synchronised(&mut self, verb: SynchroniseVerb, operand: &Operated) {
         let Some(link) = operand.nature.link else { return };
         let fits = match verb {
-            SynchroniseVerb::Signal | SynchroniseVerb::Wait => link != LinkKind::Switch,
-            SynchroniseVerb::Flush => link == LinkKind::Port,
+            SynchroniseVerb::Signal | SynchroniseVerb::Wait => link != ChannelKind::Switch,
+            SynchroniseVerb::Flush => link == ChannelKind::Port,
             SynchroniseVerb::Acquire | SynchroniseVerb::Release => true,
         };
         if !fits {
@@ -289,55 +287,55 @@ fn bare(operands: Vec<Operated>) -> Vec<Operand> {
     operands.into_iter().map(|operand| operand.operand).collect()
 }
 
-fn whose(side: Side) -> &'static str {
+fn whose(side: OperandSide) -> &'static str {
     match side {
-        Side::Local => "this rank's memory",
-        Side::Remote => "another rank's memory",
-        Side::Switch => "the group's memory behind a switch channel",
+        OperandSide::Local => "this rank's memory",
+        OperandSide::Remote => "another rank's memory",
+        OperandSide::Switch => "the group's memory behind a switch channel",
     }
 }
 
 fn wrong_side(
-    verb: TransferVerb,
+    verb: Verb,
     text: &str,
     span: Span,
-    side: Side,
-    allowed: &[Side],
+    side: OperandSide,
+    allowed: &[OperandSide],
     does: &str,
     position: usize,
 ) -> Diagnostic {
-    let first = if allowed.len() == 1 && reduces(verb) && position == 0 { " first" } else { "" };
+    let first = if allowed.len() == 1 && verb.reduces() && position == 0 { " first" } else { "" };
     let wanted = allowed.iter().map(|side| whose(*side)).collect::<Vec<_>>().join(" or ");
-    let message = format!("`{}` {does} {wanted}{first}; {text} is {}", word(verb), whose(side));
+    let message = format!("`{}` {does} {wanted}{first}; {text} is {}", verb.word(), whose(side));
     let report = Diagnostic::new(Code::E0214, span, message);
     match (verb, side, does) {
-        (TransferVerb::Copy, Side::Remote, "writes") => {
+        (Verb::Copy, OperandSide::Remote, "writes") => {
             report.help("to write a peer's memory: `put a -> p.b via channel`")
         }
-        (TransferVerb::Copy, Side::Remote, _) => {
+        (Verb::Copy, OperandSide::Remote, _) => {
             report.help("to read a peer's memory: `get p.a -> b via channel`")
         }
-        (_, Side::Switch, "reads") => report.help("`reduce nvls.input[i] -> b` reads it"),
-        (_, Side::Switch, _) => report.help("`broadcast a -> nvls.input[i]` writes it"),
-        (TransferVerb::Get, Side::Remote, "writes") => {
+        (_, OperandSide::Switch, "reads") => report.help("`reduce nvls.input[i] -> b` reads it"),
+        (_, OperandSide::Switch, _) => report.help("`broadcast a -> nvls.input[i]` writes it"),
+        (Verb::Get, OperandSide::Remote, "writes") => {
             report.help("to write a peer's memory: `put a -> p.b via channel`")
         }
-        (_, Side::Remote, "reads") => {
+        (_, OperandSide::Remote, "reads") => {
             report.help("to read a peer's memory: `get p.a -> b via channel`")
         }
-        (_, Side::Local, "writes") if allowed.contains(&Side::Remote) => {
+        (_, OperandSide::Local, "writes") if allowed.contains(&OperandSide::Remote) => {
             report.help("write the peer in front of its buffer: `p.output[i]`")
         }
-        (TransferVerb::Get, Side::Local, _) => {
+        (Verb::Get, OperandSide::Local, _) => {
             report.help("write the peer in front of its buffer: `p.input[i]`")
         }
-        (TransferVerb::Broadcast, Side::Local, _) => report.help(
+        (Verb::Broadcast, OperandSide::Local, _) => report.help(
             "within a rank, use `copy a -> b`; a group's buffer has its switch channel in front",
         ),
-        (_, Side::Remote, "writes") if reduces(verb) => {
+        (_, OperandSide::Remote, "writes") if verb.reduces() => {
             report.help("name a chunk of this rank first, then a peer's, which gets the same value")
         }
-        (_, Side::Remote, "writes") => {
+        (_, OperandSide::Remote, "writes") => {
             report.help("to write a peer's memory: `put a -> p.b via channel`")
         }
         _ => report,
@@ -355,29 +353,20 @@ fn backwards(
     sources: &[Operated],
     destinations: &[Operated],
 ) -> Option<Diagnostic> {
-    let (from, to, does, instead) = match transfer.verb {
-        TransferVerb::Put => (Side::Remote, Side::Local, "writes", "get"),
-        TransferVerb::Get => (Side::Local, Side::Remote, "reads", "put"),
-        TransferVerb::Copy
-        | TransferVerb::PutWithSignal
-        | TransferVerb::PutWithSignalAndFlush
-        | TransferVerb::Reduce
-        | TransferVerb::Broadcast
-        | TransferVerb::PutPackets
-        | TransferVerb::ReadPutPackets
-        | TransferVerb::CopyPackets
-        | TransferVerb::UnpackPackets
-        | TransferVerb::ReducePackets
-        | TransferVerb::BroadcastPackets => return None,
-    };
-    let all = |operands: &[Operated], side| {
-        operands.iter().all(|operand| !operand.wrong && operand.nature.side == Some(side))
+    let row = transfer.verb.row();
+    let instead = row.reverse?;
+    let (from, to) = (row.destinations.first.sides, row.sources.first.sides);
+    let does = if row.destinations.is_away() { "writes" } else { "reads" };
+    let all = |operands: &[Operated], sides: &[OperandSide]| {
+        let on = |operand: &Operated| operand.nature.side.is_some_and(|side| sides.contains(&side));
+        operands.iter().all(|operand| !operand.wrong && on(operand))
     };
     if !all(sources, from) || !all(destinations, to) || sources.is_empty() {
         return None;
     }
     let message =
-        format!("`{}` {does} another rank's memory; this goes the other way", word(transfer.verb));
+        format!("`{}` {does} another rank's memory; this goes the other way", transfer.verb.word());
+    let instead = instead.word();
     let edit = Edit { span: transfer.verb_span, text: instead.to_owned() };
     let report = Diagnostic::new(Code::E0214, transfer.verb_span, message);
     Some(report.guess(format!("write `{instead}`"), vec![edit]))
@@ -395,7 +384,7 @@ fn missing_via(
     way: Way,
     last: Option<Span>,
 ) -> Diagnostic {
-    let message = format!("`{}` needs a channel to reach another rank", word(transfer.verb));
+    let message = format!("`{}` needs a channel to reach another rank", transfer.verb.word());
     let mut report = Diagnostic::new(Code::E0214, transfer.verb_span, message);
     if let Some(remote) = remote {
         report = report.and(remote.span, "this is another rank's memory");
@@ -428,8 +417,8 @@ fn missing_via(
     }
 }
 
-fn needless_via(verb: TransferVerb, span: Span, switched: bool) -> Diagnostic {
-    let message = format!("this `{}` uses no channel", word(verb));
+fn needless_via(verb: Verb, span: Span, switched: bool) -> Diagnostic {
+    let message = format!("this `{}` uses no channel", verb.word());
     Diagnostic::new(Code::E0214, span, message)
         .note(if switched {
             "the operand behind a switch names its channel itself"
@@ -439,38 +428,38 @@ fn needless_via(verb: TransferVerb, span: Span, switched: bool) -> Diagnostic {
         .help("remove `via`")
 }
 
-fn packets_outside_scratch(verb: TransferVerb, text: &str, span: Span, does: &str) -> Diagnostic {
-    let message = format!("`{}` {does} packets here, but {text} is not scratch", word(verb));
+fn packets_outside_scratch(verb: Verb, text: &str, span: Span, does: &str) -> Diagnostic {
+    let message = format!("`{}` {does} packets here, but {text} is not scratch", verb.word());
     Diagnostic::new(Code::E0210, span, message)
         .note("packets carry flags between the data; only scratch has room for them")
         .help("declare a region, such as `scratch inbox[p in peers];`, and unpack from it")
 }
 
 fn wrong_link(
-    verb: TransferVerb,
+    verb: Verb,
     text: &str,
     span: Span,
-    link: LinkKind,
-    kinds: &[LinkKind],
+    link: ChannelKind,
+    kinds: &[ChannelKind],
 ) -> Diagnostic {
     let wanted: Vec<&str> = kinds.iter().map(|kind| kind.noun()).collect();
     let message =
-        format!("`{}` goes over {}; {text} is {}", word(verb), wanted.join(" or "), link.noun());
+        format!("`{}` goes over {}; {text} is {}", verb.word(), wanted.join(" or "), link.noun());
     let report = Diagnostic::new(Code::E0209, span, message);
     match (verb, link) {
-        (TransferVerb::PutPackets, LinkKind::Port) => report.help(
+        (Verb::PutPackets, ChannelKind::Port) => report.help(
             "make the packets first: `copy_packets a -> s`, then `read_put_packets s -> p.s via port`",
         ),
-        (TransferVerb::PutWithSignal | TransferVerb::PutWithSignalAndFlush, LinkKind::Memory) => {
+        (Verb::PutWithSignal | Verb::PutWithSignalAndFlush, ChannelKind::Memory) => {
             report.help("over a memory channel these are two operations: `put`, then `signal`")
         }
-        (TransferVerb::Get, LinkKind::Port) => {
+        (Verb::Get, ChannelKind::Port) => {
             report.help("let the peer `put` it; a port channel only writes")
         }
-        (TransferVerb::Reduce, LinkKind::Port) => {
+        (Verb::Reduce, ChannelKind::Port) => {
             report.help("let the peer `put` its part into scratch, and reduce from there")
         }
-        (_, LinkKind::Switch) => {
+        (_, ChannelKind::Switch) => {
             report.help("through a switch, use `reduce nvls.input[i] -> b` and `broadcast a -> nvls.input[i]`")
         }
         _ => report,
@@ -481,20 +470,22 @@ fn wrong_synchronisation(
     verb: SynchroniseVerb,
     text: &str,
     span: Span,
-    link: LinkKind,
+    link: ChannelKind,
 ) -> Diagnostic {
     let message = format!("`{}` does nothing over {}", synchronise_word(verb), link.noun());
     let report =
         Diagnostic::new(Code::E0209, span, message).label(format!("{text} is {}", link.noun()));
     match link {
-        LinkKind::Switch => report.help("ranks of a group signal one another over memory channels"),
-        LinkKind::Memory => report.help("a memory channel needs no flush: use `signal`"),
-        LinkKind::Port => report,
+        ChannelKind::Switch => {
+            report.help("ranks of a group signal one another over memory channels")
+        }
+        ChannelKind::Memory => report.help("a memory channel needs no flush: use `signal`"),
+        ChannelKind::Port => report,
     }
 }
 
-fn relaxed_transfer(verb: TransferVerb, span: Span) -> Diagnostic {
-    relaxed_elsewhere(word(verb), span)
+fn relaxed_transfer(verb: Verb, span: Span) -> Diagnostic {
+    relaxed_elsewhere(verb.word(), span)
 }
 
 fn relaxed_elsewhere(verb: &str, span: Span) -> Diagnostic {
@@ -503,8 +494,8 @@ fn relaxed_elsewhere(verb: &str, span: Span) -> Diagnostic {
         .fix("remove `relaxed`", vec![Edit { span, text: String::new() }])
 }
 
-fn op_without_reduction(verb: TransferVerb, span: Span) -> Diagnostic {
-    word_elsewhere("op", word(verb), span)
+fn op_without_reduction(verb: Verb, span: Span) -> Diagnostic {
+    word_elsewhere("op", verb.word(), span)
 }
 
 fn word_elsewhere(setting: &str, verb: &str, span: Span) -> Diagnostic {

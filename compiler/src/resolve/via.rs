@@ -1,13 +1,13 @@
 //! Suggests channels for an operation that names none. In: its verb and its remote operands. Out: what to write.
 
 use super::body::Body;
-use super::family::{Declaration, LinkKind};
+use super::family::Declaration;
 use super::program::{Expr, ExprKind, Operand};
 use super::stmt::Operated;
 use super::types::Ty;
-use super::verb::links;
+use super::verb::list_links;
 use crate::diagnostic::Certainty;
-use crate::syntax::ast::TransferVerb;
+use grammar::verb::{ChannelKind, Verb};
 
 /// What an operation that names no channel can write after its operands.
 pub(super) enum Way {
@@ -28,7 +28,7 @@ pub(super) struct Channels {
 
 impl Body<'_> {
     /// What to write after the operands: channels that exist, or how to declare one.
-    pub(super) fn way_to(&self, verb: TransferVerb, remote: &[&Operated]) -> Way {
+    pub(super) fn way_to(&self, verb: Verb, remote: &[&Operated]) -> Way {
         let Some(families) = &self.families else {
             let is_channel = |ty: &Ty| self.types.known(ty) == Ty::Channel;
             let own = self.visible_locals().filter(|(_, local)| {
@@ -39,8 +39,8 @@ impl Body<'_> {
         };
         let found = families.channels.iter().filter(|row| carries(row, verb));
         let found = found.map(|row| self.leading(row, remote));
-        let word = match links(verb) {
-            [LinkKind::Port, ..] => "port",
+        let word = match list_links(verb) {
+            [ChannelKind::Port, ..] => "port",
             _ => "memory",
         };
         let declaration = format!("declare one, `channel c[p in peers] = {word}(p);`");
@@ -48,7 +48,7 @@ impl Body<'_> {
     }
 
     /// Counts the channels that [`Body::way_to`] suggests as used: without the mistake, one of them would be.
-    pub(super) fn use_suggested_channels(&mut self, verb: TransferVerb) {
+    pub(super) fn use_suggested_channels(&mut self, verb: Verb) {
         let Some(families) = &mut self.families else { return };
         for row in families.channels.iter_mut().filter(|row| carries(row, verb)) {
             row.used = true;
@@ -86,8 +86,8 @@ impl Body<'_> {
 }
 
 /// Whether an operation can go over the channels of a family.
-fn carries(row: &Declaration, verb: TransferVerb) -> bool {
-    row.link.is_some_and(|link| links(verb).contains(&link))
+fn carries(row: &Declaration, verb: Verb) -> bool {
+    row.link.is_some_and(|link| list_links(verb).contains(&link))
 }
 
 fn guessed(text: String) -> Channels {

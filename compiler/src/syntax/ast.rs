@@ -7,6 +7,7 @@
 mod topology;
 
 use crate::source::Span;
+use grammar::verb::Verb;
 pub use topology::{
     Direction, Link, LinkEnds, Machine, Ports, Property, PropertyValue, RankCount, Switch,
     Topology, TopologyItem, TopologyItemKind,
@@ -527,7 +528,7 @@ pub struct Block {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfer {
     /// The verb.
-    pub verb: TransferVerb,
+    pub verb: Verb,
     /// Where the verb is.
     pub verb_span: Span,
     /// The operands to the left of the arrow.
@@ -551,37 +552,6 @@ pub struct Synchronise {
     pub operands: Vec<Operand>,
     /// The words after the operands.
     pub modifiers: Vec<Modifier>,
-}
-
-/// The verbs that move data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TransferVerb {
-    /// `copy`
-    Copy,
-    /// `put`
-    Put,
-    /// `put_with_signal`
-    PutWithSignal,
-    /// `put_with_signal_and_flush`
-    PutWithSignalAndFlush,
-    /// `get`
-    Get,
-    /// `reduce`
-    Reduce,
-    /// `broadcast`
-    Broadcast,
-    /// `put_packets`
-    PutPackets,
-    /// `read_put_packets`
-    ReadPutPackets,
-    /// `copy_packets`
-    CopyPackets,
-    /// `unpack_packets`
-    UnpackPackets,
-    /// `reduce_packets`
-    ReducePackets,
-    /// `broadcast_packets`
-    BroadcastPackets,
 }
 
 /// The verbs that synchronize.

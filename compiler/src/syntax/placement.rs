@@ -11,9 +11,7 @@
 //! - A procedure may contain whatever is allowed where it is called, so that only the content of its blocks is
 //!   checked in it.
 
-use super::ast::{
-    Block, Body, Dimension, Else, File, If, ItemKind, ProgramItemKind, StmtKind, TransferVerb,
-};
+use super::ast::{Block, Body, Dimension, Else, File, If, ItemKind, ProgramItemKind, StmtKind};
 use super::fault::{Fault, Reach};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
@@ -118,7 +116,7 @@ fn statement(place: Place, kind: &StmtKind, span: Span, run: &mut Run, faults: &
             }
         }
         StmtKind::Transfer(transfer) if place.level != Level::Program => {
-            if place.pipeline && is_packets(transfer.verb) {
+            if place.pipeline && transfer.verb.moves_packets() {
                 faults.push(packets_in_pipeline(transfer.verb_span));
             }
         }
@@ -157,24 +155,6 @@ fn block(place: Place, block: &Block, span: Span, faults: &mut Vec<Fault>) {
     }
     if let Some(inside) = &block.body {
         body(Place { level: Level::Block, top: false, ..place }, inside, faults);
-    }
-}
-
-fn is_packets(verb: TransferVerb) -> bool {
-    match verb {
-        TransferVerb::PutPackets
-        | TransferVerb::ReadPutPackets
-        | TransferVerb::CopyPackets
-        | TransferVerb::UnpackPackets
-        | TransferVerb::ReducePackets
-        | TransferVerb::BroadcastPackets => true,
-        TransferVerb::Copy
-        | TransferVerb::Put
-        | TransferVerb::PutWithSignal
-        | TransferVerb::PutWithSignalAndFlush
-        | TransferVerb::Get
-        | TransferVerb::Reduce
-        | TransferVerb::Broadcast => false,
     }
 }
 

@@ -9,6 +9,7 @@ use super::fault::{Fault, Reach};
 use super::unseen::visible;
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::{FileId, LINE_ENDS, Span};
+use grammar::verb::Verb;
 use logos::{Lexer, Logos};
 
 /// A token with its text.
@@ -84,6 +85,8 @@ macro_rules! kinds {
             Fence,
             /// Something that was meant as a value and has been reported.
             Wrong,
+            /// A verb that moves data. The lexer reads a name, which the table of verbs knows.
+            Transfer(Verb),
             $($(#[doc = $text] #[token($text)] $kind,)*)*
         }
 
@@ -94,6 +97,7 @@ macro_rules! kinds {
                 match self {
                     Kind::Name | Kind::Int | Kind::Str | Kind::OpenStr | Kind::Comment | Kind::Doc
                     | Kind::InnerDoc | Kind::OtherComment | Kind::Fence | Kind::Wrong => "",
+                    Kind::Transfer(verb) => verb.word(),
                     $($(Kind::$kind => $text,)*)*
                 }
             }
@@ -105,11 +109,12 @@ macro_rules! kinds {
                     Kind::Name => Class::Word,
                     Kind::Int | Kind::Str | Kind::OpenStr | Kind::Comment | Kind::Doc
                     | Kind::InnerDoc | Kind::OtherComment | Kind::Fence | Kind::Wrong => Class::Mark,
+                    Kind::Transfer(_) => Class::Verb,
                     $($(Kind::$kind)|* => Class::$class,)*
                 }
             }
 
-            /// Every word and mark.
+            /// Every word and mark but the verbs that move data.
             pub const ALL: &[Kind] = &[$($(Kind::$kind,)*)*];
         }
     };
@@ -123,10 +128,6 @@ kinds! {
         Relaxed "relaxed" True "true" False "false"
         Topology "topology" Link "link" Flow "flow" Synthesize "synthesize";
     Verb:
-        Copy "copy" Put "put" PutWithSignal "put_with_signal"
-        PutWithSignalAndFlush "put_with_signal_and_flush" Get "get" Reduce "reduce" Broadcast "broadcast"
-        PutPackets "put_packets" ReadPutPackets "read_put_packets" CopyPackets "copy_packets"
-        UnpackPackets "unpack_packets" ReducePackets "reduce_packets" BroadcastPackets "broadcast_packets"
         Signal "signal" Wait "wait" Flush "flush" Acquire "acquire" Release "release" Barrier "barrier";
     Word:
         Input "input" Output "output" InPlace "in_place" Ensures "ensures" Op "op" Sync "sync" To "to"
@@ -392,6 +393,7 @@ fn push<'t>(token: Token<'t>, text: &'t str, out: &mut Tokens<'t>) {
         Kind::Comment if token.text.starts_with("//!") => Kind::InnerDoc,
         Kind::Comment if is_documentation(token.text) => Kind::Doc,
         Kind::Comment => return out.comments.push(trimmed(token)),
+        Kind::Name => Verb::find(token.text).map_or(Kind::Name, Kind::Transfer),
         Kind::Int if number(token.text).is_none() => {
             note(token, bad_number(token), out);
             Kind::Wrong

@@ -18,12 +18,12 @@ mod transfer;
 
 use compiler::ir::{
     Action, Alias, Buffer, ChannelId, ChannelKind, Joins, Op, Pipeline, Program, Protocol, Rank,
-    RankId, ReduceOp, Signal, SyncOverride, Verb,
+    RankId, ReduceOp, Signal, SyncOverride,
 };
 use compiler::table::Id as _;
 use size::Shape;
 pub(crate) use size::{Size, has_pipelines};
-use transfer::Cut;
+use transfer::{Cut, Motion};
 
 /// The instructions of all ranks.
 #[derive(Debug)]
@@ -479,23 +479,5 @@ fn asks(op: Option<&Op>, side: SyncOverride) -> bool {
 }
 
 fn uses_packets(action: &Action) -> bool {
-    matches!(action, Action::Transfer(t) if has_payloads(t.verb))
-}
-
-fn has_payloads(verb: Verb) -> bool {
-    match verb {
-        Verb::PutPackets
-        | Verb::ReadPutPackets
-        | Verb::CopyPackets
-        | Verb::UnpackPackets
-        | Verb::ReducePackets
-        | Verb::BroadcastPackets => true,
-        Verb::Copy
-        | Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::Reduce
-        | Verb::Broadcast => false,
-    }
+    matches!(action, Action::Transfer(t) if Motion::find(t.verb).has_payloads())
 }

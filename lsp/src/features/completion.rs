@@ -23,6 +23,7 @@ use crate::features::signature;
 use compiler::resolve::import;
 use compiler::source::{FileId, LINE_ENDS};
 use compiler::syntax::token::{Class, Kind, Token, tokens};
+use grammar::verb::{ChannelKind, ChannelNeed, OperandForm, OperandRule, OperandSide, Verb};
 use insertion::{Word, inserted, is_of_name};
 use items::{field, kind_words, name, operation, snippet};
 use lsp_types::{CompletionItem, CompletionItemKind};
@@ -140,7 +141,7 @@ fn at_place(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> {
         return items;
     }
     match first {
-        Some(kind) if items::is_transfer(kind) => transfer(scope, kind, statement),
+        Some(Kind::Transfer(verb)) => transfer(scope, verb, statement),
         Some(Kind::Signal | Kind::Wait | Kind::Flush | Kind::Acquire | Kind::Release) => {
             synchronization(scope, statement)
         }
@@ -333,7 +334,8 @@ fn at_start(scope: &Scope<'_>) -> Vec<CompletionItem> {
     }
     found.extend(items::statements(level));
     if matches!(level, Level::Block | Level::Round | Level::Group | Level::Procedure) {
-        let packets = |item: &CompletionItem| item.label.ends_with("packets");
+        let packets =
+            |item: &CompletionItem| Verb::find(&item.label).is_some_and(Verb::moves_packets);
         let verbs = operation(grammar::Kind::Transfer).into_iter();
         found.extend(verbs.filter(|item| level != Level::Round || !packets(item)));
     }
@@ -365,7 +367,7 @@ fn after_dot(scope: &Scope<'_>, statement: &[Token<'_>]) -> Vec<CompletionItem> 
 }
 
 /// An operation that moves data: sources, destinations, channels, and what can come next.
-fn transfer(scope: &Scope<'_>, verb: Kind, statement: &[Token<'_>]) -> Vec<CompletionItem> {
+fn transfer(scope: &Scope<'_>, verb: Verb, statement: &[Token<'_>]) -> Vec<CompletionItem> {
     if let Some(values) = setting(statement) {
         return values;
     }
@@ -374,51 +376,54 @@ fn transfer(scope: &Scope<'_>, verb: Kind, statement: &[Token<'_>]) -> Vec<Compl
     }
     let has = |text: &str| statement.iter().any(|token| token.text == text);
     let finished = is_finished(statement);
-    let form = grammar::verbs::forms(verb.text()).collect::<Vec<_>>();
-    let goes = |link: &str| form.iter().any(|form| form.channels.contains(link));
+    let row = verb.row();
+    let needs_channels = row.channel_need() != ChannelNeed::Never;
+    let goes = |kind: ChannelKind| needs_channels && row.channels.contains(&kind);
     if has("via") {
         let fits = move |kind: Link| match kind {
-            Link::Memory => goes("memory"),
-            Link::Port => goes("port"),
+            Link::Memory => goes(ChannelKind::Memory),
+            Link::Port => goes(ChannelKind::Port),
             Link::Switch => false,
         };
         return match finished {
-            true => items::modifiers(verb),
+            true => items::modifiers(Kind::Transfer(verb)),
             false => scope.channels(&fits).collect(),
         };
     }
     if finished {
-        let mut found = if has("->") { items::modifiers(verb) } else { vec![items::word("->")] };
-        if has("->") && (goes("memory") || goes("port")) {
+        let modifiers = || items::modifiers(Kind::Transfer(verb));
+        let mut found = if has("->") { modifiers() } else { vec![items::word("->")] };
+        if has("->") && needs_channels {
             found.insert(0, items::word("via"));
         }
         return found;
     }
-    let sides = form.iter().map(|form| if has("->") { form.destinations } else { form.sources });
-    let sides: Vec<&str> = sides.collect();
-    operands(scope, &sides)
+    operands(scope, if has("->") { &row.destinations } else { &row.sources })
 }
 
-/// Chunks in the places that `sides` describes.
-fn operands(scope: &Scope<'_>, sides: &[&str]) -> Vec<CompletionItem> {
-    let says =
-        |words: &[&str]| sides.iter().any(|side| words.iter().any(|word| side.contains(word)));
+/// Chunks in the places where a rule has operands.
+fn operands(scope: &Scope<'_>, rule: &OperandRule) -> Vec<CompletionItem> {
+    let kinds = || [rule.first, rule.others].into_iter();
+    let on = |side: OperandSide| kinds().filter(move |kind| kind.sides.contains(&side));
+    // Packets are in scratch only.
+    let only_packets = |side| on(side).all(|kind| kind.form == OperandForm::Packets);
     let mut found = Vec::new();
-    let packed = !says(&["here"]) && says(&["scratch"]);
-    if says(&["here"]) || sides.contains(&"scratch") || says(&["then scratch"]) {
+    if on(OperandSide::Local).next().is_some() {
+        let packed = only_packets(OperandSide::Local);
         let buffers = scope.buffers().filter(|(buffer, _)| !packed || !is_plain(buffer));
         found.extend(buffers.map(|(buffer, detail)| items::slice(buffer, detail)));
     }
-    if says(&["peer"]) {
-        let scratch = sides.iter().all(|side| side.contains("scratch"));
+    if on(OperandSide::Remote).next().is_some() {
+        let packed = only_packets(OperandSide::Remote);
         for peer in scope.ranks() {
-            let buffers = scope.buffers().filter(|(buffer, _)| !scratch || !is_plain(buffer));
+            let buffers = scope.buffers().filter(|(buffer, _)| !packed || !is_plain(buffer));
             found.extend(
                 buffers.map(|(buffer, detail)| items::slice(&format!("{peer}.{buffer}"), detail)),
             );
         }
     }
-    if says(&["switch"]) {
+    let is_switched = on(OperandSide::Switch).next().is_some();
+    if is_switched || rule.with_group.contains(&OperandSide::Switch) {
         for (channel, _) in scope.links().filter(|(_, link)| *link == Link::Switch) {
             found.push(items::dotted(channel));
         }

@@ -20,7 +20,8 @@ use compiler::machine::{Machine, Path, PathText, Vertex};
 use compiler::source::{FileId, Span};
 use compiler::syntax::ast::{ExprKind, Item, ItemKind, ProgramItemKind, StmtKind, UseRoot};
 use compiler::syntax::token::{Class, Kind, tokens};
-use grammar::{Kind as WordKind, verbs};
+use grammar::Kind as WordKind;
+use grammar::forms::{HEAD, forms};
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -128,7 +129,7 @@ impl<'a, 'db> Context<'a, 'db> {
         }
         let place = self.semantics.place(self.word.span);
         let definition = declared::definition(&self.semantics, place);
-        let verb = verbs::forms(self.word.text).next().is_some() && self.is_verb(&path);
+        let verb = forms(self.word.text).next().is_some() && self.is_verb(&path);
         if let Some(definition) = definition.filter(|_| !verb) {
             return self.name(&path, definition);
         }
@@ -201,10 +202,9 @@ impl<'a, 'db> Context<'a, 'db> {
     /// The text for a verb or another word that begins a statement.
     fn operation(&self, path: &[Node<'_>]) -> Vec<String> {
         let mut said: Vec<String> = self.word_text().into_iter().collect();
-        let forms: Vec<String> = verbs::forms(self.word.text).map(verbs::Form::row).collect();
-        if !forms.is_empty() {
-            let head = "| verb | sources | destinations | channel | plan |\n| --- | --- | --- | --- | --- |";
-            said.push(format!("{head}\n{}", forms.join("\n")));
+        let rows: Vec<String> = forms(self.word.text).map(|form| form.row()).collect();
+        if !rows.is_empty() {
+            said.push(format!("{HEAD}\n{}", rows.join("\n")));
         }
         if let Some((_, span)) = statement(path).filter(|_| self.is_verb(path)) {
             said.extend(self.becomes(span));

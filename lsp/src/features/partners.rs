@@ -59,15 +59,8 @@ pub fn of_channel(analysis: &Analysis<'_>, target: &Spot) -> Vec<Spot> {
 fn verb(analysis: &Analysis<'_>, part: Part<'_>, offset: u32) -> Option<u32> {
     let text = analysis.text().get(part.start as usize..part.end as usize)?;
     let meets = |kind: Kind| {
-        matches!(
-            kind,
-            Kind::Signal
-                | Kind::Wait
-                | Kind::PutWithSignal
-                | Kind::PutWithSignalAndFlush
-                | Kind::Acquire
-                | Kind::Release
-        )
+        let signals = matches!(kind, Kind::Transfer(verb) if verb.signals());
+        signals || matches!(kind, Kind::Signal | Kind::Wait | Kind::Acquire | Kind::Release)
     };
     let begins = |before: Kind| {
         let ends = matches!(before, Kind::Semicolon | Kind::LeftBrace | Kind::RightBrace);

@@ -18,8 +18,8 @@
 use crate::ir::memory::{home, overlap_locally};
 use crate::ir::windows::{Windows, choose_windows};
 use crate::ir::{
-    Action, Alias, Block, BlockId, ChannelKind, List, MOST_THREADS, Op, Operand, Program, RankId,
-    Transfer, Verb, Where,
+    Action, Alias, Block, BlockId, ChannelKind, List, MOST_THREADS, Op, Operand, OperandSide,
+    Pairing, Program, RankId, Transfer, Verb, Where,
 };
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -199,19 +199,11 @@ fn transfer(alias: Option<Alias>, one: &mut Transfer, more: &Transfer) -> bool {
     if !is_same(one, more) {
         return false;
     }
-    match one.verb {
-        Verb::Reduce | Verb::ReducePackets => sum(alias, one, more),
-        Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::PutPackets
-        | Verb::ReadPutPackets => spread(one, more),
-        Verb::Copy
-        | Verb::Get
-        | Verb::Broadcast
-        | Verb::CopyPackets
-        | Verb::UnpackPackets
-        | Verb::BroadcastPackets => false,
+    let row = one.verb.row();
+    let writes_peer = row.destinations.first.sides == [OperandSide::Remote];
+    match row.pairing {
+        Pairing::Combine => sum(alias, one, more),
+        Pairing::Pairs | Pairing::OneToAll => writes_peer && spread(one, more),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::is_port;
 use super::{Context, home, part, spots, to_peers};
 use crate::cuda::statement::{Kind, Statement};
-use crate::ir::{Action, ChannelId, ChannelKind, Op, Operand, OriginId, Transfer, Verb, memory};
+use crate::ir::{Action, ChannelId, ChannelKind, Op, Operand, OriginId, Transfer, memory};
 use std::collections::BTreeSet;
 
 /// The channels over which a block has put something that may not be flushed yet.
@@ -20,9 +20,7 @@ pub(super) fn order(
 ) {
     let (channels, puts, flushes) = match &op.action {
         Action::Signal(signal) => (&signal.channels, false, false),
-        Action::Transfer(transfer) => {
-            (&transfer.channels, true, transfer.verb == Verb::PutWithSignalAndFlush)
-        }
+        Action::Transfer(transfer) => (&transfer.channels, true, transfer.verb.flushes()),
         Action::Flush(channels) => (channels, false, true),
         Action::Sync
         | Action::Barrier { .. }
@@ -52,9 +50,8 @@ pub(super) fn order(
 /// What a turn of a pipeline puts without waiting for it: in the next turn, everything comes behind.
 pub(super) fn put_in_a_turn(body: &[Op]) -> impl Iterator<Item = ChannelId> {
     let transfers = body.iter().filter_map(Op::transfer);
-    let puts = transfers.filter(|transfer| {
-        transfer.via == Some(ChannelKind::Port) && transfer.verb != Verb::PutWithSignalAndFlush
-    });
+    let puts = transfers
+        .filter(|transfer| transfer.via == Some(ChannelKind::Port) && !transfer.verb.flushes());
     puts.flat_map(|transfer| transfer.channels.iter().copied())
 }
 
@@ -83,7 +80,7 @@ pub(super) fn moved(
         let line = spots(context, line, std::slice::from_ref(from), packets).text(", ");
         out.push(to_peers(context, line, std::slice::from_ref(channel)).text(");"));
     }
-    if transfer.verb == Verb::PutWithSignalAndFlush {
+    if transfer.verb.flushes() {
         out.push(Statement::new(usize::from(piped), Some(origin)).text("b.port_flush();"));
     }
 }

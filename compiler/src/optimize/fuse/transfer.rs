@@ -405,7 +405,7 @@ fn flushed_puts(program: &Program) -> FxHashMap<Cell, SmallVec<[FlushedPut; 1]>>
     for (rank, here) in program.ranks.entries() {
         for (block, ops) in here.blocks.entries() {
             let transfers = all_ops(&ops.ops).filter_map(Op::transfer);
-            for transfer in transfers.filter(|one| one.verb == Verb::PutWithSignalAndFlush) {
+            for transfer in transfers.filter(|one| one.verb.flushes()) {
                 for placed in operands::parts(transfer).destinations {
                     let channel = placed.channel.and_then(|id| here.channels.lookup(id));
                     let signal = channel.and_then(|channel| channel.partner);

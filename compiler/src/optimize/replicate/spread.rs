@@ -22,7 +22,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::grain::gcd;
 use crate::ir::memory::{self, Extent};
 use crate::ir::{
-    Action, Buffer, Op, OriginId, Program, Rank, RankId, Transfer, Verb, all_ops, region,
+    Action, Buffer, Op, OriginId, Pairing, Program, Rank, RankId, Transfer, Verb, all_ops, region,
 };
 use crate::optimize::operands::{self, Placed};
 use crate::optimize::{blocks, split, sync};
@@ -339,8 +339,8 @@ fn cut_all(cuts: &Cuts, number: &mut usize, ops: Vec<Op>) -> Vec<Op> {
 /// A transfer whose operands have `size` chunks each: a longer list of pairs, or several reductions.
 fn cut(transfer: &Transfer, size: u32) -> Vec<Transfer> {
     let parts = operands::parts(transfer);
-    match transfer.verb {
-        Verb::Reduce | Verb::ReducePackets => {
+    match transfer.verb.row().pairing {
+        Pairing::Combine => {
             let whole = parts.destinations.first().map_or(0, |placed| placed.operand.size);
             let piece = |at: u32| operands::Parts {
                 sources: parts.sources.iter().map(|placed| part(placed, at, size)).collect(),
@@ -354,7 +354,7 @@ fn cut(transfer: &Transfer, size: u32) -> Vec<Transfer> {
                 .map(|at| operands::assemble(transfer, transfer.verb, &piece(at)))
                 .collect()
         }
-        Verb::PutWithSignal | Verb::PutWithSignalAndFlush => {
+        Pairing::Pairs | Pairing::OneToAll if transfer.verb.signals() => {
             let (mut heads, mut tails) = (Vec::new(), Vec::new());
             for (source, destination) in operands::pairs(&parts) {
                 let piece = |at| (part(&source, at, size), part(&destination, at, size));
@@ -370,15 +370,7 @@ fn cut(transfer: &Transfer, size: u32) -> Vec<Transfer> {
             cut.push(operands::assemble(transfer, transfer.verb, &operands::unpaired(tails)));
             cut
         }
-        Verb::Copy
-        | Verb::Put
-        | Verb::Get
-        | Verb::Broadcast
-        | Verb::PutPackets
-        | Verb::ReadPutPackets
-        | Verb::CopyPackets
-        | Verb::UnpackPackets
-        | Verb::BroadcastPackets => {
+        Pairing::Pairs | Pairing::OneToAll => {
             let pairs = operands::pairs(&parts).flat_map(|(source, destination)| {
                 offsets(source.operand.size, size)
                     .map(move |at| (part(&source, at, size), part(&destination, at, size)))

@@ -15,7 +15,7 @@
 
 use crate::check::limits::BUFFERS_OF_OPERATION;
 use crate::ir::memory;
-use crate::ir::{Alias, ChannelKind, Operand, Transfer, Verb};
+use crate::ir::{Alias, ChannelKind, ChannelNeed, Operand, Pairing, Transfer, Verb};
 use crate::optimize::operands::{self, Parts, Placed};
 
 /// The parts of a transfer, each with at most `channels` pairs over port channels; none if it fits as it is.
@@ -28,24 +28,24 @@ pub(super) fn pieces(
     if !reduces && transfer.sources.len() == 1 && transfer.destinations.len() == 1 {
         return None;
     }
-    match transfer.verb {
-        Verb::Copy
-        | Verb::CopyPackets
-        | Verb::UnpackPackets
-        | Verb::Broadcast
-        | Verb::BroadcastPackets => lists(transfer, |_, _| false, 1),
-        Verb::Put | Verb::PutPackets if transfer.via == Some(ChannelKind::Memory) => {
+    let row = transfer.verb.row();
+    let port = transfer.via == Some(ChannelKind::Port);
+    match row.pairing {
+        Pairing::Combine => reduction(alias, transfer),
+        Pairing::Pairs | Pairing::OneToAll if row.channel_need() == ChannelNeed::Never => {
+            lists(transfer, |_, _| false, 1)
+        }
+        Pairing::Pairs if row.sources.is_away() => {
+            lists(transfer, |_, _| true, operands::pair_limit(transfer.verb, transfer.via))
+        }
+        Pairing::Pairs if transfer.via == Some(ChannelKind::Memory) && !transfer.verb.signals() => {
             lists(transfer, same_source_buffer, BUFFERS_OF_OPERATION)
         }
-        Verb::Put | Verb::PutPackets | Verb::PutWithSignal | Verb::PutWithSignalAndFlush => {
-            lists(transfer, own_channel, channels)
-        }
-        Verb::Get => lists(transfer, |_, _| true, operands::pair_limit(Verb::Get, transfer.via)),
-        Verb::ReadPutPackets if transfer.via == Some(ChannelKind::Port) => {
+        Pairing::Pairs => lists(transfer, own_channel, channels),
+        Pairing::OneToAll if port => {
             lists(transfer, |run, new| same_source(run, new) && own_channel(run, new), channels)
         }
-        Verb::ReadPutPackets => lists(transfer, same_source, BUFFERS_OF_OPERATION),
-        Verb::Reduce | Verb::ReducePackets => reduction(alias, transfer),
+        Pairing::OneToAll => lists(transfer, same_source, BUFFERS_OF_OPERATION),
     }
 }
 
@@ -65,7 +65,7 @@ fn lists(
             Some(_) | None => runs.push(vec![pair]),
         }
     }
-    let single = transfer.verb == Verb::ReadPutPackets;
+    let single = transfer.verb.row().pairing == Pairing::OneToAll;
     let as_one = runs.len() == 1 && !(single && parts.sources.len() > 1);
     (!as_one).then(|| runs.into_iter().map(|run| list(transfer, single, run)).collect())
 }

@@ -3,7 +3,7 @@
 //! In: a program. Out: the same, operations in a row as one wherever cutting that one gives these again.
 
 use super::{Limits, limits, pieces};
-use crate::ir::{Action, ChannelKind, Op, Program, Signal, Transfer, Verb};
+use crate::ir::{Action, ChannelKind, ChannelNeed, Op, Pairing, Program, Signal, Transfer};
 use crate::optimize::blocks;
 
 /// The most parts that become one operation. The executor runs no more operations in a block, and all parts are compared
@@ -101,24 +101,19 @@ fn transfers(one: &Transfer, more: &Transfer) -> Option<Transfer> {
             both(&one.channels, &more.channels)
         }
     };
-    let (sources, destinations) = match one.verb {
-        Verb::Reduce | Verb::ReducePackets => {
+    let row = one.verb.row();
+    let (sources, destinations) = match row.pairing {
+        Pairing::Combine => {
             let (first, rest) = more.sources.split_first()?;
             let goes_on = one.destinations.as_slice() == [*first];
             let sources = one.sources.iter().chain(rest).copied().collect();
             (goes_on.then_some(sources)?, more.destinations.clone())
         }
-        Verb::Copy
-        | Verb::Broadcast
-        | Verb::CopyPackets
-        | Verb::UnpackPackets
-        | Verb::BroadcastPackets => return None,
-        Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::PutPackets
-        | Verb::ReadPutPackets => {
+        // Only what names a channel for each peer takes several pairs.
+        Pairing::Pairs | Pairing::OneToAll if row.channel_need() == ChannelNeed::Never => {
+            return None;
+        }
+        Pairing::Pairs | Pairing::OneToAll => {
             let single = one.sources.len() == 1 && one.sources == more.sources;
             let sources =
                 if single { one.sources.clone() } else { both(&one.sources, &more.sources) };

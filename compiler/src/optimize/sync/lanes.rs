@@ -13,10 +13,10 @@ use super::others::Others;
 use crate::ir::counter::Counter;
 use crate::ir::memory::{self, Access, Extent};
 use crate::ir::sharing::Sharing;
-use crate::ir::threads::Share;
+use crate::ir::threads::{Share, find_share};
 use crate::ir::{
     Action, BlockId, Buffer, ChannelId, ChannelKind, List, Options, Rank, RankId, SemaphoreId,
-    Signal, Slice, Transfer, Verb,
+    Signal, Slice, Transfer,
 };
 use crate::table::Table;
 use smallvec::SmallVec;
@@ -160,12 +160,12 @@ fn moved(context: Context, transfer: &Transfer, mark: Mark) -> Effects {
         let touches: SmallVec<[Touch; 8]> = touches(context, transfer, mark).collect();
         return Effects { touches, heeds: true, ..Effects::default() };
     }
-    let packets = transfer.verb == Verb::ReadPutPackets;
-    let flushes = transfer.verb == Verb::PutWithSignalAndFlush;
+    let packets = memory::reads_packets(transfer.verb, 0);
+    let flushes = transfer.verb.flushes();
     let pairs = transfer.destinations.len();
     let mut effects = Effects {
         releases: pairs,
-        publishes: flushes || transfer.verb == Verb::PutWithSignal,
+        publishes: transfer.verb.signals(),
         acquires: if flushes { pairs } else { 0 },
         uses: uses(&transfer.channels, |id| Use::Send(id.0)),
         meets: packets,
@@ -256,7 +256,7 @@ impl Effects {
 
 fn touches(context: Context, transfer: &Transfer, mark: Mark) -> impl Iterator<Item = Touch> {
     let mut touches: SmallVec<[Touch; 8]> = SmallVec::new();
-    let share = Share::of(context.options, transfer);
+    let share = find_share(context.options, transfer);
     for access in memory::accesses(transfer) {
         let Access { operand, write, packets, slice } = access;
         let extents = memory::cells(context.ranks, context.block.0, operand, packets);

@@ -7,69 +7,49 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir;
-use crate::plan::names::Shape;
+use crate::ir::{OperandSide, Pairing};
 use crate::source::Place;
+use grammar::verb::{OperandRule, PlanForm, PlanSupport};
 
-/// Where an operation's operands must be.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sides {
-    /// From this rank to this rank, one by one.
-    Local,
-    /// From this rank to peers, one by one.
-    Out,
-    /// From this rank, read once, to all peers.
-    Spread,
-    /// From peers to this rank, one by one.
-    In,
-    /// From this rank to a group.
-    Group,
-    /// This rank's before all others, on both sides; the operation's name follows from where they are.
-    Any,
+/// The verb of an operation that moves data.
+pub(super) fn find_verb(name: &str) -> Option<ir::Verb> {
+    let is_it = |form: &PlanForm| form.name == name && form.support == PlanSupport::Executed;
+    ir::Verb::ALL.iter().copied().find(|verb| verb.row().plan.iter().any(is_it))
 }
 
-impl Sides {
-    pub(super) fn fit(self, sources: &[ir::Operand], destinations: &[ir::Operand]) -> bool {
-        let (local, remote, switch) =
-            (ir::Operand::is_local, ir::Operand::is_remote, ir::Operand::is_switch);
-        let away = |operand: &ir::Operand| !operand.is_local();
-        match self {
-            Sides::Local => sources.iter().all(local) && destinations.iter().all(local),
-            Sides::Out | Sides::Spread => {
-                sources.iter().all(local) && destinations.iter().all(remote)
-            }
-            Sides::In => sources.iter().all(remote) && destinations.iter().all(local),
-            Sides::Group => sources.iter().all(local) && destinations.iter().all(switch),
-            Sides::Any => sources.is_sorted_by_key(away) && destinations.is_sorted_by_key(away),
+/// Whether operands are where the executor expects them. A reduction takes this rank's before all others, on both sides,
+/// and its name follows from where they are.
+pub(super) fn are_in_place(
+    verb: ir::Verb,
+    sources: &[ir::Operand],
+    destinations: &[ir::Operand],
+) -> bool {
+    let row = verb.row();
+    let away = |operand: &ir::Operand| !operand.is_local();
+    let fit = |operands: &[ir::Operand], rule: &OperandRule| match row.pairing {
+        Pairing::Combine => operands.is_sorted_by_key(away),
+        Pairing::Pairs | Pairing::OneToAll => {
+            operands.iter().all(|operand| rule.first.sides.contains(&operand.place.side()))
         }
-    }
-
-    pub(super) fn paired(self) -> bool {
-        self != Sides::Any
-    }
-
-    pub(super) fn one_to_all(self) -> bool {
-        self == Sides::Spread
-    }
+    };
+    fit(sources, &row.sources) && fit(destinations, &row.destinations)
 }
 
-/// The verb of an operation that moves data, and where its operands must be.
-pub(super) fn verb(name: &str) -> Option<(ir::Verb, Sides)> {
-    Some(match name {
-        "copy" => (ir::Verb::Copy, Sides::Local),
-        "cpkt" => (ir::Verb::CopyPackets, Sides::Local),
-        "upkt" => (ir::Verb::UnpackPackets, Sides::Local),
-        "put" => (ir::Verb::Put, Sides::Out),
-        "ppkt" => (ir::Verb::PutPackets, Sides::Out),
-        "rppkt" => (ir::Verb::ReadPutPackets, Sides::Spread),
-        "pws" => (ir::Verb::PutWithSignal, Sides::Out),
-        "pwsf" => (ir::Verb::PutWithSignalAndFlush, Sides::Out),
-        "get" => (ir::Verb::Get, Sides::In),
-        "re" | "res" | "rre" | "rres" | "glres" => (ir::Verb::Reduce, Sides::Any),
-        "repkt" | "respkt" | "recpkt" | "recspkt" => (ir::Verb::ReducePackets, Sides::Any),
-        "gstore" => (ir::Verb::Broadcast, Sides::Group),
-        "gstorepkt" => (ir::Verb::BroadcastPackets, Sides::Group),
-        _ => return None,
-    })
+/// Whether there is a source for each destination, or one for all where the executor reads one for all peers.
+pub(super) fn have_partners(
+    verb: ir::Verb,
+    sources: &[ir::Operand],
+    destinations: &[ir::Operand],
+) -> bool {
+    let row = verb.row();
+    let (from, to) = (sources.len(), destinations.len());
+    match row.pairing {
+        Pairing::Combine => true,
+        Pairing::OneToAll if row.destinations.first.sides == [OperandSide::Remote] => {
+            from == 1 || from == to
+        }
+        Pairing::Pairs | Pairing::OneToAll => from == to,
+    }
 }
 
 /// Reports operands of a transfer that do not go together: different sizes, or packets that are not in scratch.
@@ -91,7 +71,7 @@ fn different_sizes(transfer: &ir::Transfer) -> Option<(u32, u32)> {
         operands.iter().map(|operand| operand.size).collect()
     };
     let (from, to) = (sizes(sources), sizes(destinations));
-    if Shape::of(transfer.verb) == Shape::Pairs {
+    if transfer.verb.row().pairing == Pairing::Pairs {
         return from.into_iter().zip(to).find(|(one, other)| one != other);
     }
     let first = *from.first()?;

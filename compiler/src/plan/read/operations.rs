@@ -7,7 +7,7 @@
 //! A transfer over memory names no channel in a plan: [`super::unnamed`] finds it. If the block lists none, the operation
 //! names no channels.
 
-use super::operands::{self, verb};
+use super::operands::{self, are_in_place, find_verb, have_partners};
 use super::unnamed::Unnamed;
 use super::{At, Frame, Reader, short};
 use crate::ir;
@@ -152,7 +152,7 @@ impl Operations<'_, '_, '_> {
     }
 
     fn transfer(&mut self, op: &Op<'_>) -> Result<ir::Transfer, Wrong> {
-        let (verb, sides) = verb(&op.name).ok_or(format!("`{}` moves no data", op.name))?;
+        let verb = find_verb(&op.name).ok_or(format!("`{}` moves no data", op.name))?;
         let via = self.kind(op)?;
         let sources: SmallVec<[_; 1]> =
             op.src_buff.iter().map(|buff| self.operand(buff, via)).collect::<Result<_, _>>()?;
@@ -161,11 +161,10 @@ impl Operations<'_, '_, '_> {
         if sources.is_empty() || destinations.is_empty() {
             return Err(format!("`{}` lacks a source or a destination", op.name));
         }
-        if !sides.fit(&sources, &destinations) {
+        if !are_in_place(verb, &sources, &destinations) {
             return Err(format!("the operands of a `{}` are not where it expects them", op.name));
         }
-        let several = sources.len() > 1 || !sides.one_to_all();
-        if several && sides.paired() && sources.len() != destinations.len() {
+        if !have_partners(verb, &sources, &destinations) {
             let (from, to) = (sources.len(), destinations.len());
             return Err(format!("`{}` has {from} sources for {to} destinations", op.name));
         }

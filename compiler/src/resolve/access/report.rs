@@ -1,14 +1,15 @@
 //! Reports about indices and fields that do not exist.
 
 use crate::diagnostic::{Code, Diagnostic, Edit};
-use crate::resolve::body::{BUILTINS, Body, Level, Side, Typed};
+use crate::resolve::body::{BUILTINS, Body, Level, Typed};
 use crate::resolve::call::counted;
-use crate::resolve::family::{Family, LinkKind};
+use crate::resolve::family::Family;
 use crate::resolve::name::meant;
 use crate::resolve::program::{BufferName, Expr, ExprKind, Type};
 use crate::resolve::types::{self, Ty};
 use crate::source::Span;
 use crate::syntax::{ast, foreign};
+use grammar::verb::{ChannelKind, OperandSide};
 
 impl Body<'_> {
     /// Indices in a second pair of brackets, after the ones that end at `first`.
@@ -121,7 +122,7 @@ impl Body<'_> {
             return report.help(format!("for each of them, write `(p in {list}: p.{field})`"));
         }
         match self.nature(&base.expr).side {
-            Some(Side::Local) if field.text == "input" || field.text == "output" => {
+            Some(OperandSide::Local) if field.text == "input" || field.text == "output" => {
                 report.help("write the rank in front: `p.output[i]`")
             }
             _ => report,
@@ -129,7 +130,12 @@ impl Body<'_> {
     }
 
     /// A field of a channel that is not a switch channel.
-    pub(super) fn no_switch(&self, base: &Typed, kind: LinkKind, field: &ast::Name) -> Diagnostic {
+    pub(super) fn no_switch(
+        &self,
+        base: &Typed,
+        kind: ChannelKind,
+        field: &ast::Name,
+    ) -> Diagnostic {
         let text = self.text(base.expr.span);
         let message = format!("{text} is {}; it has no `{}`", kind.noun(), field.text);
         Diagnostic::new(Code::E0208, field.span, message)

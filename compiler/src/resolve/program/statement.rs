@@ -3,7 +3,8 @@
 use super::expression::Expr;
 use super::{Allowed, Binder, BlockFamilyId, LocalId, Op, ProcedureId};
 use crate::source::Span;
-use crate::syntax::ast::{SynchroniseVerb, TransferVerb};
+use crate::syntax::ast::SynchroniseVerb;
+use grammar::verb::Verb;
 
 /// A statement.
 #[derive(Clone, Debug)]
@@ -76,7 +77,7 @@ pub enum BlockIndex {
 #[derive(Clone, Debug)]
 pub struct Transfer {
     /// The verb.
-    pub verb: TransferVerb,
+    pub verb: Verb,
     /// Where the verb is.
     pub verb_span: Span,
     /// What is read; each a chunk or a list of chunks.

@@ -28,19 +28,7 @@ pub(super) fn statement<'t>(before: &'t [Token<'t>]) -> &'t [Token<'t>] {
 /// How a statement with this first word is written.
 pub(super) fn form(word: Kind) -> Option<&'static str> {
     Some(match word {
-        Kind::Copy => "copy a -> b;",
-        Kind::Put => "put a -> p.b via c;",
-        Kind::PutWithSignal => "put_with_signal a -> p.b via c;",
-        Kind::PutWithSignalAndFlush => "put_with_signal_and_flush a -> p.b via c;",
-        Kind::Get => "get p.a -> b via c;",
-        Kind::Reduce => "reduce a, b -> c;",
-        Kind::Broadcast => "broadcast a -> nvls.b;",
-        Kind::PutPackets => "put_packets a -> p.b via c;",
-        Kind::ReadPutPackets => "read_put_packets a -> p.b via c;",
-        Kind::CopyPackets => "copy_packets a -> b;",
-        Kind::UnpackPackets => "unpack_packets a -> b;",
-        Kind::ReducePackets => "reduce_packets a, b -> c;",
-        Kind::BroadcastPackets => "broadcast_packets a -> nvls.b;",
+        Kind::Transfer(verb) => verb.row().example,
         Kind::Signal => "signal c;",
         Kind::Wait => "wait c;",
         Kind::Flush => "flush c;",

@@ -25,6 +25,7 @@ use crate::syntax::lookahead::behind;
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::input::MapExtra;
 use chumsky::prelude::{EmptyErr, IterParser, Parser, any, choice, custom, recursive};
+use grammar::verb::Verb;
 
 /// The words that can begin an item of a file.
 const ITEM_WORDS: &[Kind] =
@@ -48,8 +49,8 @@ const PROGRAM_WORDS: &[Kind] = &[
     Kind::Semaphore,
     Kind::Signal,
     Kind::Wait,
-    Kind::Copy,
-    Kind::Put,
+    Kind::Transfer(Verb::Copy),
+    Kind::Transfer(Verb::Put),
 ];
 
 /// A file's documentation and items.

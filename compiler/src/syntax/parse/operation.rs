@@ -13,13 +13,14 @@ use super::{Extra, Input, Reader, Rule, head_of, kind_at, look, mark, note, rest
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 use crate::syntax::ast::{
-    Expr, Modifier, Operand, StmtKind, Synchronise, SynchroniseVerb, Transfer, TransferVerb,
+    Expr, Modifier, Operand, StmtKind, Synchronise, SynchroniseVerb, Transfer,
 };
 use crate::syntax::fault::{Fault, Reach};
 use crate::syntax::foreign;
 use crate::syntax::lookahead::{at_binder, continues_with_modifier};
 use crate::syntax::token::{Class, Kind, Token};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom};
+use grammar::verb::Verb;
 
 /// An operation that moves data, without its `;`.
 pub(super) fn transfer<'t>(values: &Values<'t>) -> Rule<'t, Transfer> {
@@ -84,21 +85,9 @@ pub(super) fn relaxed_first<'t>(values: &Values<'t>) -> Rule<'t, StmtKind> {
         .boxed()
 }
 
-fn transfer_verb<'t>() -> impl Parser<'t, Input<'t>, (&'t Token<'t>, TransferVerb), Extra> + Clone {
+fn transfer_verb<'t>() -> impl Parser<'t, Input<'t>, (&'t Token<'t>, Verb), Extra> + Clone {
     head_of(|kind| match kind {
-        Kind::Copy => Some(TransferVerb::Copy),
-        Kind::Put => Some(TransferVerb::Put),
-        Kind::PutWithSignal => Some(TransferVerb::PutWithSignal),
-        Kind::PutWithSignalAndFlush => Some(TransferVerb::PutWithSignalAndFlush),
-        Kind::Get => Some(TransferVerb::Get),
-        Kind::Reduce => Some(TransferVerb::Reduce),
-        Kind::Broadcast => Some(TransferVerb::Broadcast),
-        Kind::PutPackets => Some(TransferVerb::PutPackets),
-        Kind::ReadPutPackets => Some(TransferVerb::ReadPutPackets),
-        Kind::CopyPackets => Some(TransferVerb::CopyPackets),
-        Kind::UnpackPackets => Some(TransferVerb::UnpackPackets),
-        Kind::ReducePackets => Some(TransferVerb::ReducePackets),
-        Kind::BroadcastPackets => Some(TransferVerb::BroadcastPackets),
+        Kind::Transfer(verb) => Some(verb),
         _ => None,
     })
 }

@@ -30,37 +30,26 @@ use crate::syntax::lookahead::{
 };
 use crate::syntax::token::{Class, Kind, Token, string};
 use chumsky::prelude::{EmptyErr, IterParser, Parser, choice, custom, recursive};
+use grammar::verb::Verb;
+use std::sync::LazyLock;
 
 /// The words that can begin a statement.
-const WORDS: &[Kind] = &[
-    Kind::Let,
-    Kind::Require,
-    Kind::For,
-    Kind::If,
-    Kind::Block,
-    Kind::Group,
-    Kind::Pipeline,
-    Kind::Barrier,
-    Kind::Sync,
-    Kind::Copy,
-    Kind::Put,
-    Kind::PutWithSignal,
-    Kind::PutWithSignalAndFlush,
-    Kind::Get,
-    Kind::Reduce,
-    Kind::Broadcast,
-    Kind::PutPackets,
-    Kind::ReadPutPackets,
-    Kind::CopyPackets,
-    Kind::UnpackPackets,
-    Kind::ReducePackets,
-    Kind::BroadcastPackets,
-    Kind::Signal,
-    Kind::Wait,
-    Kind::Flush,
-    Kind::Acquire,
-    Kind::Release,
-];
+static WORDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
+    let others = [
+        Kind::Let,
+        Kind::Require,
+        Kind::For,
+        Kind::If,
+        Kind::Block,
+        Kind::Group,
+        Kind::Pipeline,
+        Kind::Barrier,
+        Kind::Sync,
+    ];
+    let synchronise = [Kind::Signal, Kind::Wait, Kind::Flush, Kind::Acquire, Kind::Release];
+    let transfers = Verb::ALL.iter().copied().map(Kind::Transfer);
+    others.into_iter().chain(transfers).chain(synchronise).collect()
+});
 
 /// Statements in braces. `strays` are the declarations and items that are not allowed there.
 pub(super) fn body<'t>(values: &Values<'t>, strays: Rule<'t, ()>) -> Rule<'t, Body> {
@@ -71,7 +60,7 @@ pub(super) fn body<'t>(values: &Values<'t>, strays: Rule<'t, ()>) -> Rule<'t, Bo
             known.clone(),
             prose().map(|()| None),
             lone_else(values, body.clone()).map(|()| None),
-            misspelt_head(WORDS, known.clone()),
+            misspelt_head(&WORDS, known.clone()),
             unknown("a statement", body).map(|()| None),
         ));
         open()

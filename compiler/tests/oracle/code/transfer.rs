@@ -1,6 +1,6 @@
 //! What an operation that moves data becomes: lanes of elements, or requests to proxies.
 
-use super::{Instr, Lane, Maker, Place, Push, Start, has_payloads};
+use super::{Instr, Lane, Maker, Place, Push, Start};
 use compiler::ir::{Buffer, ChannelKind, Link, Operand, RankId, Slice, Transfer, Verb, Where};
 use compiler::table::Id as _;
 
@@ -18,31 +18,20 @@ impl Maker<'_> {
         if t.via == Some(ChannelKind::Port) {
             return self.pushes(rank, t, cut);
         }
-        let combine = matches!(t.verb, Verb::Reduce | Verb::ReducePackets);
+        let whole = match Motion::find(t.verb).joining {
+            Joining::Pairs => false,
+            Joining::ReadOnce => t.sources.len() == 1,
+            Joining::Combined => true,
+        };
         let mut lanes = Vec::new();
-        match t.verb {
-            Verb::Reduce | Verb::ReducePackets => lanes.push(self.reduction(rank, t, cut)?),
-            Verb::ReadPutPackets | Verb::BroadcastPackets if t.sources.len() == 1 => {
-                lanes.push(self.reduction(rank, t, cut)?);
-            }
-            Verb::Copy
-            | Verb::Put
-            | Verb::PutWithSignal
-            | Verb::PutWithSignalAndFlush
-            | Verb::Get
-            | Verb::Broadcast
-            | Verb::PutPackets
-            | Verb::ReadPutPackets
-            | Verb::CopyPackets
-            | Verb::UnpackPackets
-            | Verb::BroadcastPackets => {
-                for (k, destination) in t.destinations.iter().enumerate() {
-                    let source = t.sources.get(k).or(t.sources.first())?;
-                    lanes.push(self.lane(rank, t, cut, &[*source], &[*destination])?);
-                }
+        if whole {
+            lanes.push(self.reduction(rank, t, cut)?);
+        } else {
+            for (k, destination) in t.destinations.iter().enumerate() {
+                let source = t.sources.get(k).or(t.sources.first())?;
+                lanes.push(self.lane(rank, t, cut, &[*source], &[*destination])?);
             }
         }
-        debug_assert!(!combine || lanes.len() == 1);
         Some(vec![Instr::Move(lanes)])
     }
 
@@ -58,7 +47,7 @@ impl Maker<'_> {
         sources: &[Operand],
         destinations: &[Operand],
     ) -> Option<Lane> {
-        let payloads = has_payloads(t.verb);
+        let payloads = Motion::find(t.verb).has_payloads();
         // Through the switch, integers have elements of 4 bytes, which belong to other threads than elements of 16.
         let mut all = sources.iter().chain(destinations);
         let switch = all.any(|operand| matches!(operand.place, Where::Switch(_)));
@@ -70,14 +59,14 @@ impl Maker<'_> {
         };
         let mut reads: Vec<(bool, Place)> = Vec::new();
         for (i, operand) in sources.iter().enumerate() {
-            let packet = reads_packets(t.verb, i);
+            let packet = Motion::find(t.verb).reads.is_packets(i);
             reads.push((packet, place(operand, packet)?));
         }
         // The kernel waits for an element's packets before it reads plain memory.
         reads.sort_by_key(|(packet, _)| !packet);
         let mut writes = Vec::new();
         for (i, operand) in destinations.iter().enumerate() {
-            writes.push(place(operand, writes_packets(t.verb, i))?);
+            writes.push(place(operand, Motion::find(t.verb).writes.is_packets(i))?);
         }
         Some(Lane {
             elements: ((range.end - range.start) / u64::from(width)) as u32,
@@ -89,7 +78,7 @@ impl Maker<'_> {
     }
 
     fn pushes(&self, rank: RankId, t: &Transfer, cut: Cut) -> Option<Vec<Instr>> {
-        let raw = has_payloads(t.verb);
+        let raw = Motion::find(t.verb).has_payloads();
         let first = self.code.ranks[rank.index()].channels;
         let mut pushes = Vec::new();
         let mut reads = Vec::new();
@@ -191,35 +180,64 @@ impl Maker<'_> {
     }
 }
 
-fn reads_packets(verb: Verb, index: usize) -> bool {
-    match verb {
-        Verb::ReadPutPackets | Verb::UnpackPackets | Verb::BroadcastPackets => true,
-        Verb::ReducePackets => index > 0,
-        Verb::PutPackets
-        | Verb::CopyPackets
-        | Verb::Copy
-        | Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::Reduce
-        | Verb::Broadcast => false,
+/// What a verb does with its operands. This is written down here once more: the compiler has a table of its own.
+#[derive(Clone, Copy)]
+pub(super) struct Motion {
+    reads: Shape,
+    writes: Shape,
+    joining: Joining,
+}
+
+/// Which operands of one side are packets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Plain,
+    Packets,
+    PacketsBehindFirst,
+}
+
+/// Which sources end up in which destinations.
+#[derive(Clone, Copy)]
+enum Joining {
+    Pairs,
+    /// Pairs, but a single source is read once for all.
+    ReadOnce,
+    Combined,
+}
+
+impl Motion {
+    pub(super) fn find(verb: Verb) -> Motion {
+        let (reads, writes, joining) = match verb {
+            Verb::Copy
+            | Verb::Put
+            | Verb::PutWithSignal
+            | Verb::PutWithSignalAndFlush
+            | Verb::Get
+            | Verb::Broadcast => (Shape::Plain, Shape::Plain, Joining::Pairs),
+            Verb::PutPackets | Verb::CopyPackets => (Shape::Plain, Shape::Packets, Joining::Pairs),
+            Verb::UnpackPackets => (Shape::Packets, Shape::Plain, Joining::Pairs),
+            Verb::ReadPutPackets | Verb::BroadcastPackets => {
+                (Shape::Packets, Shape::Packets, Joining::ReadOnce)
+            }
+            Verb::Reduce => (Shape::Plain, Shape::Plain, Joining::Combined),
+            Verb::ReducePackets => {
+                (Shape::PacketsBehindFirst, Shape::PacketsBehindFirst, Joining::Combined)
+            }
+        };
+        Motion { reads, writes, joining }
+    }
+
+    pub(super) fn has_payloads(self) -> bool {
+        self.reads != Shape::Plain || self.writes != Shape::Plain
     }
 }
 
-fn writes_packets(verb: Verb, index: usize) -> bool {
-    match verb {
-        Verb::PutPackets | Verb::ReadPutPackets | Verb::CopyPackets | Verb::BroadcastPackets => {
-            true
+impl Shape {
+    fn is_packets(self, index: usize) -> bool {
+        match self {
+            Shape::Plain => false,
+            Shape::Packets => true,
+            Shape::PacketsBehindFirst => index > 0,
         }
-        Verb::ReducePackets => index > 0,
-        Verb::UnpackPackets
-        | Verb::Copy
-        | Verb::Put
-        | Verb::PutWithSignal
-        | Verb::PutWithSignalAndFlush
-        | Verb::Get
-        | Verb::Reduce
-        | Verb::Broadcast => false,
     }
 }

@@ -3,6 +3,7 @@
 use super::scope::Level;
 use compiler::diagnostic::{Code, Severity};
 use compiler::syntax::token::Kind;
+use grammar::forms::{Form, HEAD, forms};
 use lsp_types::{
     CompletionItem, CompletionItemKind, Documentation, InsertTextFormat, MarkupContent, MarkupKind,
 };
@@ -270,11 +271,10 @@ pub(super) fn operation(kind: grammar::Kind) -> Vec<CompletionItem> {
     let verbs = grammar::of_kind(kind).filter(|word| !matches!(word.text, "barrier" | "sync"));
     verbs
         .map(|word| {
-            let forms: Vec<String> =
-                grammar::verbs::forms(word.text).map(grammar::verbs::Form::row).collect();
-            let head = "| verb | sources | destinations | channel | plan |\n| --- | --- | --- | --- | --- |";
-            let value = format!("{}\n\n{head}\n{}", word.doc, forms.join("\n"));
-            let first = grammar::verbs::forms(word.text).next();
+            let forms: Vec<Form> = forms(word.text).collect();
+            let rows: Vec<String> = forms.iter().map(Form::row).collect();
+            let value = format!("{}\n\n{HEAD}\n{}", word.doc, rows.join("\n"));
+            let first = forms.first();
             let text = match (kind, first.is_some_and(|form| !form.channels.is_empty())) {
                 (grammar::Kind::Transfer, true) => {
                     format!("{} $1 -> $2 via $3;", word.text)
@@ -291,18 +291,13 @@ pub(super) fn operation(kind: grammar::Kind) -> Vec<CompletionItem> {
         .collect()
 }
 
-/// Whether a verb moves data.
-pub(super) fn is_transfer(verb: Kind) -> bool {
-    grammar::of_kind(grammar::Kind::Transfer).any(|word| word.text == verb.text())
-}
-
 /// What can follow the operands of a verb.
 pub(super) fn modifiers(verb: Kind) -> Vec<CompletionItem> {
     let mut found = Vec::new();
     if matches!(verb, Kind::Signal | Kind::Wait) {
         found.push(word("relaxed"));
     }
-    if matches!(verb, Kind::Reduce | Kind::ReducePackets) {
+    if matches!(verb, Kind::Transfer(verb) if verb.reduces()) {
         found.push(snippet("op", "op = ${1|sum,min,max|}"));
     }
     found.push(snippet("sync", "sync = ${1|before,after,both,none|}"));

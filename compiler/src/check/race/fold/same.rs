@@ -12,7 +12,7 @@ use super::{Fold, back, is_quiet, row};
 use crate::ir::memory::{Extent, accesses, extents, source_is_packets, writes_packets};
 use crate::ir::{
     Action, BlockId, Buffer, Channel, ChannelId, ChannelKind, Link, Op, Program, Rank, RankId,
-    Transfer, Verb,
+    Transfer,
 };
 use crate::table::Id;
 
@@ -290,7 +290,7 @@ impl Check<'_> {
         if packets && !port && !threads.keep(None) {
             return false;
         }
-        if matches!(a.verb, Verb::Reduce | Verb::ReducePackets) && !port {
+        if a.verb.reduces() && !port {
             let places = self.places(view, a.destinations.first().zip(b.destinations.first()));
             return order(a.sources.len(), |i, j| source((i, j), &places)).is_some()
                 && order(a.destinations.len(), |i, j| destination((i, j), &places)).is_some();
