@@ -27,13 +27,14 @@ mod code;
 mod lower;
 mod step;
 
+use crate::ir::counter::CounterKind;
 use crate::ir::{self, BarrierId, BlockId, ChannelId, RankId, SemaphoreId};
 use crate::table::id;
 pub use class::SizeClass;
 pub use code::BlockSteps;
 pub use step::{
     Arrival, CellForm, Give, InnerSite, MemoryExtent, MemoryReach, Move, MoveHeader, ProxyRequest,
-    Site, Step, StepBuffer, StepSink, Strength, Take,
+    Site, Step, StepBuffer, StepPlace, StepRepeat, StepSink, Strength, Take,
 };
 
 id! {
@@ -64,15 +65,6 @@ struct FirstIds {
     counter: u32,
     meeting: u32,
     end: u32,
-}
-
-/// What a counter is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CounterKind {
-    /// Signals that arrive at this end of a channel.
-    Channel(ChannelId),
-    /// A semaphore.
-    Semaphore(SemaphoreId),
 }
 
 /// A counter of a rank.
@@ -170,6 +162,17 @@ impl<'p> Events<'p> {
             Some(at) => CounterKind::Semaphore(SemaphoreId(at)),
         };
         Some(CounterOfRank { rank, kind })
+    }
+
+    /// What a counter of a rank is, where it is known whose it is.
+    #[must_use]
+    pub fn kind_on(&self, rank: RankId, id: CounterId) -> CounterKind {
+        let at = id.0.wrapping_sub(self.first(rank).counter);
+        let channels = self.program.ranks.lookup(rank).map_or(0, |row| row.channels.len() as u32);
+        match at.checked_sub(channels) {
+            None => CounterKind::Channel(ChannelId(at)),
+            Some(at) => CounterKind::Semaphore(SemaphoreId(at)),
+        }
     }
 
     /// The value with which a counter starts: zero for channels. It may be negative.

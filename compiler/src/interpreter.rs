@@ -20,7 +20,7 @@ mod tree;
 mod value;
 
 use crate::events::{Events, Site, SizeClass};
-use crate::ir::counter::Counter;
+use crate::ir::counter::CounterKind;
 use crate::ir::grain::{Grain, count_parts};
 use crate::ir::windows::choose_windows;
 use crate::ir::{BarrierId, BlockId, ChannelId, OriginId, Program, RankId, SemaphoreId};
@@ -71,10 +71,10 @@ pub enum Awaits {
 impl Awaits {
     /// The counter of the block's rank that is waited on, if it is one.
     #[must_use]
-    pub fn counter(self) -> Option<Counter> {
+    pub fn counter(self) -> Option<CounterKind> {
         match self {
-            Awaits::Signal(channel) => Some(Counter::Channel(channel)),
-            Awaits::Semaphore(semaphore) => Some(Counter::Semaphore(semaphore)),
+            Awaits::Signal(channel) => Some(CounterKind::Channel(channel)),
+            Awaits::Semaphore(semaphore) => Some(CounterKind::Semaphore(semaphore)),
             Awaits::Barrier(_) | Awaits::Packets => None,
         }
     }

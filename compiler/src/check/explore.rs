@@ -14,7 +14,6 @@
 //! these parts; what the small ones leave is divided among the others.
 
 mod model;
-mod packets;
 mod parts;
 mod search;
 mod state;
@@ -23,8 +22,9 @@ mod unsure;
 
 use super::budget::{Exceeded, PLACES, STATES};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::events::{CounterId, Events, SizeClass};
 use crate::interpreter::{Awaits, Stuck};
-use crate::ir::counter::{Counter, Owned, takes};
+use crate::ir::counter::{CounterKind, Owned};
 use crate::ir::sharing::Sharing;
 use crate::ir::{BlockId, OriginId, Program, RankId};
 use model::Model;
@@ -54,8 +54,8 @@ pub(super) enum Unsearched {
 }
 
 /// A part that is searched.
-struct Part<'p> {
-    search: Search<'p>,
+struct Part {
+    search: Search,
     /// The counters that its blocks share.
     shared: Vec<Owned>,
     /// Whether threads of a block take from one counter separately: then nothing is proved.
@@ -66,25 +66,27 @@ struct Part<'p> {
 /// one counter separately.
 pub(super) fn explore(program: &Program, threaded: &FxHashSet<(RankId, BlockId)>) -> Explored {
     let sharing = Sharing::accepted(program);
+    let events = Events::new(program, SizeClass::Outline);
+    let shared_counters = SharedCounters { events: &events, sharing: &sharing };
     let mut undecided = Undecided::default();
     let mut parts = Vec::new();
     for blocks in parts::parts(program) {
-        let shared = shared(&sharing, &blocks);
+        let shared = shared_counters.list(&blocks);
         if shared.is_empty() {
             continue;
         }
-        if let Some(why) = unsure::why(program, &sharing, &blocks) {
+        if let Some(why) = unsure::why(&shared_counters, &blocks) {
             undecided.extend(shared.into_iter().map(|counter| (counter, why)));
             continue;
         }
         let is_threaded = blocks.iter().any(|block| threaded.contains(&(block.rank, block.id)));
-        let search = Search::new(Model::new(program, &sharing, blocks));
+        let search = Search::new(Model::new(&shared_counters, blocks));
         parts.push(Part { search, shared, is_threaded });
     }
     let mut left = Left { states: STATES.count(), places: PLACES.count() };
     loop {
         let before = left.states;
-        match round(program, parts, &mut left, &mut undecided) {
+        match round(&events, parts, &mut left, &mut undecided) {
             Err(report) => return Explored::Stuck(report),
             Ok(halfway) => parts = halfway,
         }
@@ -102,15 +104,29 @@ pub(super) fn explore(program: &Program, threaded: &FxHashSet<(RankId, BlockId)>
     Explored::Searched(undecided)
 }
 
-/// The counters from which several blocks take.
-fn shared(sharing: &Sharing, blocks: &[Block]) -> Vec<Owned> {
-    let taken = blocks.iter().flat_map(|block| {
-        let counters = block.steps.iter().flat_map(|step| takes(&step.op.action));
-        counters.map(|counter| (block.rank, counter))
-    });
-    let shared: BTreeSet<Owned> =
-        taken.filter(|(rank, counter)| sharing.is_shared(*rank, *counter)).collect();
-    shared.into_iter().collect()
+/// The counters that several blocks use, as their authors accept.
+struct SharedCounters<'a, 'p> {
+    events: &'a Events<'p>,
+    sharing: &'a Sharing,
+}
+
+impl<'p> SharedCounters<'_, 'p> {
+    /// Whether several blocks take from a counter.
+    fn is_shared(&self, id: CounterId) -> bool {
+        let counter = self.events.counter(id);
+        counter.is_some_and(|one| self.sharing.is_shared(one.rank, one.kind))
+    }
+
+    /// The counters from which several of these blocks take.
+    fn list(&self, blocks: &[Block]) -> Vec<Owned> {
+        let steps = blocks.iter().flat_map(|block| &block.steps);
+        let taken = steps.flat_map(|step| step.takes()).filter(|id| self.is_shared(*id));
+        let shared: BTreeSet<CounterId> = taken.collect();
+        let owned = |id| self.events.counter(id).map(|counter| (counter.rank, counter.kind));
+        let mut all: Vec<Owned> = shared.into_iter().filter_map(owned).collect();
+        all.sort_unstable();
+        all
+    }
 }
 
 /// What may still be visited.
@@ -133,12 +149,12 @@ impl Left {
 }
 
 /// Lets each part visit its share of what is left. Returns the parts that need more, or the report of a deadlock.
-fn round<'p>(
-    program: &Program,
-    parts: Vec<Part<'p>>,
+fn round(
+    events: &Events,
+    parts: Vec<Part>,
     left: &mut Left,
     undecided: &mut Undecided,
-) -> Result<Vec<Part<'p>>, Box<Diagnostic>> {
+) -> Result<Vec<Part>, Box<Diagnostic>> {
     let (at_first, count) = (*left, parts.len());
     let mut halfway = Vec::new();
     for mut part in parts {
@@ -146,7 +162,14 @@ fn round<'p>(
         let progress = part.search.go_on(at_first.share(count, size));
         left.spend(part.search.met() - met, size);
         match progress {
-            Progress::Stuck(stuck) => return Err(Box::new(never_served(program, &stuck))),
+            Progress::Stuck(stuck) => {
+                let report = events.counter(stuck.counter).map(|counter| {
+                    let UnservedStep { rank, block, origin, .. } = stuck;
+                    let unserved = Unserved { rank, block, origin, counter: counter.kind };
+                    Box::new(never_served(events.program(), &unserved))
+                });
+                return report.map_or(Ok(halfway), Err);
+            }
             Progress::Halfway => halfway.push(part),
             Progress::Done if part.is_threaded || part.search.is_unsure => {
                 undecided.extend(part.shared.into_iter().map(|one| (one, Unsearched::Threads)));
@@ -166,8 +189,8 @@ pub(super) fn standing(program: &Program, stuck: &[Stuck]) -> Option<Diagnostic>
         one.awaits.counter().is_some_and(|counter| sharing.is_shared(one.rank, counter))
     })?;
     let counter = match one.awaits {
-        Awaits::Signal(id) => Counter::Channel(id),
-        Awaits::Semaphore(id) => Counter::Semaphore(id),
+        Awaits::Signal(id) => CounterKind::Channel(id),
+        Awaits::Semaphore(id) => CounterKind::Semaphore(id),
         Awaits::Barrier(_) | Awaits::Packets => return None,
     };
     Some(never_served(
@@ -176,13 +199,21 @@ pub(super) fn standing(program: &Program, stuck: &[Stuck]) -> Option<Diagnostic>
     ))
 }
 
+/// The same, as a search finds it.
+struct UnservedStep {
+    rank: RankId,
+    block: BlockId,
+    origin: OriginId,
+    counter: CounterId,
+}
+
 /// A block that waits forever for what others took.
 struct Unserved {
     rank: RankId,
     block: BlockId,
     /// Where it waits.
     origin: OriginId,
-    counter: Counter,
+    counter: CounterKind,
 }
 
 fn never_served(program: &Program, one: &Unserved) -> Diagnostic {
@@ -190,18 +221,18 @@ fn never_served(program: &Program, one: &Unserved) -> Diagnostic {
     let row = program.ranks.lookup(rank);
     let name = row.and_then(|rank| rank.blocks.lookup(block)).map_or("", |row| &*row.name);
     let of = row.and_then(|rank| match counter {
-        Counter::Channel(id) => rank.channels.lookup(id).map(|one| &*one.name),
-        Counter::Semaphore(id) => rank.semaphores.lookup(id).map(|one| &*one.name),
+        CounterKind::Channel(id) => rank.channels.lookup(id).map(|one| &*one.name),
+        CounterKind::Semaphore(id) => rank.semaphores.lookup(id).map(|one| &*one.name),
     });
     let of = of.unwrap_or("");
     let message =
         format!("in some schedule, block `{name}` of rank {} waits for `{of}` forever", rank.0);
     let report = Diagnostic::new(Code::E0601, program.origins.at(origin), message);
     match counter {
-        Counter::Channel(_) => report
+        CounterKind::Channel(_) => report
             .note("several blocks wait on it: whichever comes first takes the first signal")
             .help("give each block one of its own: a family with one more index"),
-        Counter::Semaphore(_) => report
+        CounterKind::Semaphore(_) => report
             .note("several blocks acquire it: a waiting block does not see a value that another block takes right away")
             .help("let one block acquire it, or give each block one of its own"),
     }

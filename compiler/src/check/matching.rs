@@ -23,10 +23,10 @@ use super::event_graph::EventGraph;
 use super::found::Found;
 use crate::bytes;
 use crate::diagnostic::{Code, Diagnostic, Label};
-use crate::events::{Events, SizeClass};
-use crate::ir::counter::Counter;
+use crate::events::{Events, Give, ProxyRequest, SizeClass, StepPlace, StepRepeat, StepSink, Take};
+use crate::ir::counter::CounterKind;
 use crate::ir::grain::count_parts;
-use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId};
+use crate::ir::{self, BlockId, ChannelId, OriginId, RankId, SemaphoreId};
 use crate::source::At;
 use crate::table::Table;
 use in_turn::{ClockEntries, UsedInTurn};
@@ -35,8 +35,8 @@ use lanes::Which;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A pipeline's windows: their size in bytes, and the chunks; none outside pipelines.
-type Window = Option<(u64, u32)>;
+/// A pipeline's windows; none outside pipelines.
+type Window = Option<StepRepeat>;
 
 /// How one end of a channel, or a semaphore, is used.
 #[derive(Clone, Debug, Default)]
@@ -77,7 +77,9 @@ impl Use {
     fn times(&self) -> Option<String> {
         let once = |window: &Window, count: u64| match window {
             None => times(count),
-            Some((unit, _)) => format!("{} in each window of {}", times(count), bytes::text(*unit)),
+            Some(StepRepeat { unit, .. }) => {
+                format!("{} in each window of {}", times(count), bytes::text(*unit))
+            }
         };
         let all: Vec<String> =
             self.counts.iter().map(|(window, count)| once(window, *count)).collect();
@@ -154,11 +156,12 @@ struct Uses {
 pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
     let events = Events::new(program, SizeClass::whole_chunks(program));
     let ordered = |rank| lanes::unordered(&events, rank).is_empty();
-    if summary::is_sound(program) && program.ranks.ids().all(ordered) {
+    if summary::is_sound(&events) && program.ranks.ids().all(ordered) {
         return Vec::new();
     }
     let entries = ClockEntries::new();
-    let uses = program.ranks.iter().map(|rank| uses_of(program, rank, &entries)).collect();
+    let outline = Events::new(program, SizeClass::Outline);
+    let uses = program.ranks.ids().map(|rank| uses_of(&outline, rank, &entries)).collect();
     let context = Context { program, uses, graph: OnceCell::new() };
     let mut all = All::default();
     for (rank, row) in program.ranks.entries() {
@@ -258,9 +261,10 @@ impl<'p> Context<'p> {
 /// Whether [`check`] would find nothing.
 pub(super) fn is_clean(program: &ir::Program) -> bool {
     let events = Events::new(program, SizeClass::whole_chunks(program));
+    let outline = Events::new(program, SizeClass::Outline);
     let entries = ClockEntries::new();
     let uses: Table<RankId, Uses> =
-        program.ranks.iter().map(|rank| uses_of(program, rank, &entries)).collect();
+        program.ranks.ids().map(|rank| uses_of(&outline, rank, &entries)).collect();
     let none = Use::default();
     program.ranks.entries().all(|(rank, row)| {
         let channel = |(id, channel): (ChannelId, &ir::Channel)| {
@@ -345,7 +349,7 @@ fn places(report: &Diagnostic) -> BTreeSet<At> {
 /// The counters that several blocks use, but only in turn: who gives to them, or who takes from them.
 /// Found for each rank when it is asked for.
 pub(super) struct InTurn<'p> {
-    program: &'p ir::Program,
+    events: Events<'p>,
     ranks: Table<RankId, OnceCell<UsedInTurn>>,
     entries: ClockEntries,
 }
@@ -354,7 +358,8 @@ impl<'p> InTurn<'p> {
     /// Those of a program.
     pub(super) fn of(program: &'p ir::Program) -> InTurn<'p> {
         let ranks = program.ranks.iter().map(|_| OnceCell::new()).collect();
-        InTurn { program, ranks, entries: ClockEntries::new() }
+        let events = Events::new(program, SizeClass::Outline);
+        InTurn { events, ranks, entries: ClockEntries::new() }
     }
 
     /// Whether the blocks of a rank signal over an end of a channel in turn.
@@ -368,17 +373,16 @@ impl<'p> InTurn<'p> {
     }
 
     /// Whether the blocks of a rank take from a counter in turn.
-    pub(super) fn takes(&self, rank: RankId, counter: Counter) -> bool {
+    pub(super) fn takes(&self, rank: RankId, counter: CounterKind) -> bool {
         let which = match counter {
-            Counter::Channel(id) => Which::Waits(id),
-            Counter::Semaphore(id) => Which::Acquires(id),
+            CounterKind::Channel(id) => Which::Waits(id),
+            CounterKind::Semaphore(id) => Which::Acquires(id),
         };
         self.has(rank, which)
     }
 
     fn has(&self, rank: RankId, which: Which) -> bool {
-        let Some(row) = self.program.ranks.lookup(rank) else { return false };
-        let find = || in_turn::in_turn(self.program, row, &self.entries);
+        let find = || in_turn::in_turn(&self.events, rank, &self.entries);
         self.ranks.lookup(rank).is_some_and(|found| found.get_or_init(find).all.contains(&which))
     }
 }
@@ -391,57 +395,81 @@ pub(super) fn shared_by_threads(program: &ir::Program) -> Vec<(RankId, Unordered
     ranks.flat_map(on).collect()
 }
 
-fn uses_of(program: &ir::Program, rank: &ir::Rank, entries: &ClockEntries) -> Uses {
-    let mut uses = Uses {
-        channels: rank.channels.iter().map(|_| Ends::default()).collect(),
-        semaphores: rank.semaphores.iter().map(|_| Counters::default()).collect(),
+fn uses_of(events: &Events, rank: RankId, entries: &ClockEntries) -> Uses {
+    let program = events.program();
+    let row = &program.ranks[rank];
+    let uses = Uses {
+        channels: row.channels.iter().map(|_| Ends::default()).collect(),
+        semaphores: row.semaphores.iter().map(|_| Counters::default()).collect(),
         in_turn: UsedInTurn::default(),
     };
-    for (id, block) in rank.blocks.entries() {
-        count(&mut uses, id, None, &block.ops);
+    let (window, origin) = (None, OriginId::default());
+    let mut counts = UseCounts { events, rank, block: BlockId::default(), window, origin, uses };
+    for block in row.blocks.ids() {
+        counts.block = block;
+        events.visit_block(rank, block, &mut counts);
     }
+    let mut uses = counts.uses;
     let shared = |ends: &Ends| ends.users().into_iter().any(|(_, user, _)| user.blocks.len() > 1);
     let acquired = |row: &Counters| row.acquires.blocks.len() > 1;
     if uses.channels.iter().any(shared) || uses.semaphores.iter().any(acquired) {
-        uses.in_turn = in_turn::in_turn(program, rank, entries);
+        uses.in_turn = in_turn::in_turn(events, rank, entries);
     }
     uses
 }
 
-fn count(uses: &mut Uses, block: BlockId, window: Window, ops: &[ir::Op]) {
-    for op in ops {
-        let origin = op.origin;
-        match &op.action {
-            Action::Signal(signal) => {
-                signal
-                    .channels
-                    .iter()
-                    .for_each(|id| uses.channels[*id].signals.add(block, window, origin));
-            }
-            Action::Wait(signal) => {
-                signal
-                    .channels
-                    .iter()
-                    .for_each(|id| uses.channels[*id].waits.add(block, window, origin));
-            }
-            Action::Acquire(list) => {
-                list.iter().for_each(|id| uses.semaphores[*id].acquires.add(block, window, origin));
-            }
-            Action::Release(list) => {
-                list.iter().for_each(|id| uses.semaphores[*id].releases.add(block, window, origin));
-            }
-            Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => {
-                for id in &transfer.channels {
-                    uses.channels[*id].pushes.add(block, window, origin);
-                    if transfer.verb.signals() {
-                        uses.channels[*id].signals.add(block, window, origin);
-                    }
+/// Counts the uses of a rank's counters, step by step.
+struct UseCounts<'a, 'p> {
+    events: &'a Events<'p>,
+    rank: RankId,
+    block: BlockId,
+    /// Of the current step.
+    window: Window,
+    origin: OriginId,
+    uses: Uses,
+}
+
+impl UseCounts<'_, '_> {
+    fn signal(&mut self, channel: ChannelId) {
+        self.uses.channels[channel].signals.add(self.block, self.window, self.origin);
+    }
+}
+
+impl StepSink for UseCounts<'_, '_> {
+    fn open_step(&mut self, place: &StepPlace) {
+        self.window = place.repeat;
+        self.origin = place.origin;
+    }
+
+    fn take(&mut self, take: Take) {
+        let uses = match self.events.kind_on(self.rank, take.counter) {
+            CounterKind::Channel(channel) => &mut self.uses.channels[channel].waits,
+            CounterKind::Semaphore(semaphore) => &mut self.uses.semaphores[semaphore].acquires,
+        };
+        uses.add(self.block, self.window, self.origin);
+    }
+
+    fn give(&mut self, give: Give) {
+        match (give.channel, give.counter) {
+            (Some(channel), _) => self.signal(channel),
+            (None, Some(counter)) => {
+                let kind = self.events.kind_on(self.rank, counter);
+                if let CounterKind::Semaphore(semaphore) = kind {
+                    let releases = &mut self.uses.semaphores[semaphore].releases;
+                    releases.add(self.block, self.window, self.origin);
                 }
             }
-            Action::Pipeline(pipeline) => {
-                count(uses, block, Some((pipeline.unit, pipeline.chunks)), &pipeline.body);
-            }
-            Action::Transfer(_) | Action::Flush(_) | Action::Sync | Action::Barrier { .. } => {}
+            (None, None) => {}
+        }
+    }
+
+    fn request(&mut self, request: ProxyRequest) {
+        if request.put.is_some() {
+            let pushes = &mut self.uses.channels[request.channel].pushes;
+            pushes.add(self.block, self.window, self.origin);
+        }
+        if request.signal.is_some() {
+            self.signal(request.channel);
         }
     }
 }

@@ -9,7 +9,7 @@ use super::explore::{Explored, Unsearched, explore};
 use super::found::Found;
 use super::matching::{InTurn, Unordered, shared_by_threads};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::counter::Counter;
+use crate::ir::counter::CounterKind;
 use crate::ir::{OriginId, Program, Rank, RankId};
 
 /// Checks all schedules of a program in which counters are shared.
@@ -34,10 +34,10 @@ pub(super) fn check(program: &Program) -> Vec<Diagnostic> {
             why.map(report).into_iter().for_each(|report| found.add(report));
         };
         for (channel, row) in rank.channels.entries() {
-            add(Counter::Channel(channel), &row.name, row.origin);
+            add(CounterKind::Channel(channel), &row.name, row.origin);
         }
         for (semaphore, row) in rank.semaphores.entries() {
-            add(Counter::Semaphore(semaphore), &row.name, row.origin);
+            add(CounterKind::Semaphore(semaphore), &row.name, row.origin);
         }
     }
     found.finish("place")

@@ -5,10 +5,11 @@ use super::machine::{DelayedStore, Key, Machine};
 use super::memory::{Spot, Stretch, page};
 use super::proxy::{Put, Request};
 use crate::events::{
-    Arrival, CounterId, CounterKind, Give, MemoryExtent, MemoryReach, Move, ProxyRequest, Step,
-    StepBuffer, Strength, Take,
+    Arrival, CounterId, Give, MemoryExtent, MemoryReach, Move, ProxyRequest, Step, StepBuffer,
+    Strength, Take,
 };
 use crate::ir::Buffer;
+use crate::ir::counter::CounterKind;
 use std::rc::Rc;
 
 /// After one of how many pieces a store that was held back comes without a reason.

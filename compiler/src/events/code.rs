@@ -1,6 +1,6 @@
 //! The steps of a block by number: which operation each one is, pipelines unrolled.
 
-use super::step::{InnerSite, Site, StepBuffer, StepHeader, StepSink};
+use super::step::{InnerSite, Site, StepBuffer, StepHeader, StepPlace, StepRepeat, StepSink};
 use super::{Events, Step};
 use crate::ir::{Action, BlockId, ChannelKind, Op, Pipeline, RankId, Verb};
 use std::ops::Range;
@@ -31,6 +31,16 @@ pub(super) struct Occurrence<'p> {
     pub(super) site: Site,
     /// In a pipeline: the cells of its operands that it covers, counted from the beginning of the block's part.
     pub(super) window: Option<Range<u64>>,
+}
+
+/// An operation that is visited.
+struct Visit<'p> {
+    op: &'p Op,
+    operation: u32,
+    inner: Option<InnerSite>,
+    /// The one before it.
+    last: Option<&'p Op>,
+    repeat: Option<StepRepeat>,
 }
 
 impl BlockSteps<'_> {
@@ -98,12 +108,6 @@ impl<'p> Events<'p> {
         })
     }
 
-    /// Whether the next step is another part of the same operation.
-    #[must_use]
-    pub fn is_followed_by_part(&self, steps: &BlockSteps<'p>, at: u64) -> bool {
-        self.site(steps, at + 1).is_some_and(|site| site.part > 0)
-    }
-
     /// Where a step comes from.
     #[must_use]
     pub fn site(&self, steps: &BlockSteps<'p>, at: u64) -> Option<Site> {
@@ -124,10 +128,33 @@ impl<'p> Events<'p> {
             || before.is_none_or(|before| self.program.meets_between(before, occurrence.op))
     }
 
-    /// Lets a sink look at the effects of a step of a block.
-    pub fn visit_step(&self, steps: &BlockSteps<'p>, at: u64, sink: &mut impl StepSink) {
-        if let Some(occurrence) = self.find_occurrence(steps, at) {
-            self.lower(steps.rank, &occurrence, sink);
+    /// Lets a sink look at the effects of all steps of a block, those of a pipeline once and without windows.
+    pub fn visit_block(&self, rank: RankId, block: BlockId, sink: &mut impl StepSink) {
+        let row = self.program.ranks.lookup(rank).and_then(|row| row.blocks.lookup(block));
+        let mut last = None;
+        for (operation, op) in (0..).zip(row.map_or(&[] as &[Op], |row| &row.ops)) {
+            let Some(pipeline) = op.pipeline() else {
+                self.visit_op(rank, Visit { op, operation, inner: None, last, repeat: None }, sink);
+                last = Some(op);
+                continue;
+            };
+            let repeat = Some(StepRepeat { unit: pipeline.unit, chunks: pipeline.chunks });
+            for (k, op) in (0..).zip(&pipeline.body) {
+                let inner = Some(InnerSite { operation: k, turn: 0 });
+                self.visit_op(rank, Visit { op, operation, inner, last, repeat }, sink);
+                last = Some(op);
+            }
+        }
+    }
+
+    fn visit_op(&self, rank: RankId, visit: Visit<'p>, sink: &mut impl StepSink) {
+        let Visit { op, operation, inner, last, repeat } = visit;
+        for part in 0..count_parts(op) {
+            let site = Site { operation, inner, part };
+            let joined = part > 0 || last.is_none_or(|last| self.program.meets_between(last, op));
+            let is_join = is_meeting(op);
+            sink.open_step(&StepPlace { site, origin: op.origin, repeat, joined, is_join });
+            self.lower(rank, &Occurrence { op, site, window: None }, sink);
         }
     }
 

@@ -50,7 +50,7 @@ impl Events<'_> {
             Action::Release(semaphores) => {
                 for (thread, id) in (0..).zip(semaphores) {
                     let counter = Some(self.semaphore_counter(here, *id));
-                    sink.give(Give { counter, end: None, thread, strength: Strength::Strong });
+                    sink.give(Give { counter, channel: None, thread, strength: Strength::Strong });
                 }
             }
             Action::Transfer(transfer) => {
@@ -111,7 +111,7 @@ impl Events<'_> {
         let other =
             row.and_then(|row| Some(EndOfRank { rank: row.peer()?, channel: row.partner? }));
         let counter = other.map(|other| self.channel_counter(other));
-        Give { counter, end: Some(self.end_id(end)), thread, strength }
+        Give { counter, channel: Some(end.channel), thread, strength }
     }
 
     fn is_port(&self, end: EndOfRank) -> bool {

@@ -51,8 +51,8 @@ pub struct Take {
 pub struct Give {
     /// The counter; none where a plan leaves the other end of the channel out, so that nobody can take it.
     pub counter: Option<CounterId>,
-    /// For a signal: the end over which it is sent.
-    pub end: Option<EndId>,
+    /// For a signal: the channel over which it is sent, among those of the block's rank.
+    pub channel: Option<ChannelId>,
     /// The thread: the position in the author's list.
     pub thread: u32,
     /// Whether it releases what its agent knows. A port's signal always does.
@@ -235,9 +235,35 @@ impl<'b> Step<'b> {
     }
 }
 
+/// Which step of a block is visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepPlace {
+    /// Where it comes from.
+    pub site: Site,
+    /// The same, for reports.
+    pub origin: OriginId,
+    /// In a pipeline: how often it is repeated.
+    pub repeat: Option<StepRepeat>,
+    /// Whether the threads of the block meet before it.
+    pub joined: bool,
+    /// Whether it is a meeting of the threads.
+    pub is_join: bool,
+}
+
+/// How often a step of a pipeline is taken: once for each window, however many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepRepeat {
+    /// Bytes in a window.
+    pub unit: u64,
+    /// The chunks that all windows cover.
+    pub chunks: u32,
+}
+
 /// What looks at effects while an operation is lowered: a [`StepBuffer`] keeps them, others count, compare or hash them.
 /// Effects that a sink does not ask for cost it nothing.
 pub trait StepSink {
+    /// A step begins, all effects up to the next one are its.
+    fn open_step(&mut self, _place: &StepPlace) {}
     /// Something is taken.
     fn take(&mut self, _take: Take) {}
     /// Something is given.

@@ -5,9 +5,10 @@ use super::tree::{Tree, TreeId};
 use super::value::{Value, combine};
 use super::{Awaits, Outcome, Stuck};
 use crate::events::{
-    Arrival, BlockSteps, CellForm, CounterKind, CounterOfRank, Events, Give, MemoryExtent,
-    MemoryReach, Move, Step, StepBuffer, Take,
+    Arrival, BlockSteps, CellForm, CounterOfRank, Events, Give, MemoryExtent, MemoryReach, Move,
+    Step, StepBuffer, Take,
 };
+use crate::ir::counter::CounterKind;
 use crate::ir::{BlockId, RankId};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, VecDeque};
@@ -91,10 +92,9 @@ impl<'e, 'p> Machine<'e, 'p> {
     pub(super) fn run(mut self) -> Outcome {
         let mut buffer = StepBuffer::default();
         while let Some(index) = self.ready.pop_front() {
-            loop {
-                let Some(block) = self.blocks.get(index) else { break };
-                let step = self.events.lower_step(&block.steps, block.at, &mut buffer);
-                let Some(step) = step else { break };
+            while let Some(block) = self.blocks.get(index)
+                && let Some(step) = self.events.lower_step(&block.steps, block.at, &mut buffer)
+            {
                 match self.try_step(index, &step) {
                     StepResult::Done => self.advance(index),
                     StepResult::Waits(awaits) => {

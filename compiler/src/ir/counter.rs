@@ -4,7 +4,7 @@ use super::{Action, ChannelId, ChannelKind, Op, Program, RankId, SemaphoreId};
 
 /// An end of a channel, or a semaphore, of one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Counter {
+pub enum CounterKind {
     /// The end of a channel.
     Channel(ChannelId),
     /// A semaphore.
@@ -12,10 +12,10 @@ pub enum Counter {
 }
 
 /// A counter, and the rank that takes from it.
-pub type Owned = (RankId, Counter);
+pub type Owned = (RankId, CounterKind);
 
 /// The counters that an operation takes from.
-pub fn takes(action: &Action) -> impl Iterator<Item = Counter> + Clone + '_ {
+pub fn takes(action: &Action) -> impl Iterator<Item = CounterKind> + Clone + '_ {
     let (channels, semaphores): (&[ChannelId], &[SemaphoreId]) = match action {
         Action::Wait(signal) => (&signal.channels, &[]),
         Action::Acquire(list) => (&[], list),
@@ -31,7 +31,7 @@ pub fn takes(action: &Action) -> impl Iterator<Item = Counter> + Clone + '_ {
 }
 
 /// The counters that an operation gives to; of a channel, its own end.
-pub fn gives(action: &Action) -> impl Iterator<Item = Counter> + Clone + '_ {
+pub fn gives(action: &Action) -> impl Iterator<Item = CounterKind> + Clone + '_ {
     let (channels, semaphores): (&[ChannelId], &[SemaphoreId]) = match action {
         Action::Signal(signal) => (&signal.channels, &[]),
         Action::Transfer(transfer) if transfer.verb.signals() => (&transfer.channels, &[]),
@@ -50,9 +50,9 @@ pub fn gives(action: &Action) -> impl Iterator<Item = Counter> + Clone + '_ {
 /// The counters that an operation of a rank gives to: of a channel, the end that is waited on.
 pub fn given(program: &Program, rank: RankId, op: &Op) -> impl Iterator<Item = Owned> {
     gives(&op.action).filter_map(move |counter| {
-        let Counter::Channel(id) = counter else { return Some((rank, counter)) };
+        let CounterKind::Channel(id) = counter else { return Some((rank, counter)) };
         let end = program.ranks.lookup(rank)?.channels.lookup(id)?;
-        Some((end.peer()?, Counter::Channel(end.partner?)))
+        Some((end.peer()?, CounterKind::Channel(end.partner?)))
     })
 }
 
@@ -99,7 +99,7 @@ pub fn flushes(action: &Action) -> &[ChannelId] {
 fn counters<'a>(
     channels: &'a [ChannelId],
     semaphores: &'a [SemaphoreId],
-) -> impl Iterator<Item = Counter> + Clone + 'a {
-    let channels = channels.iter().map(|id| Counter::Channel(*id));
-    channels.chain(semaphores.iter().map(|id| Counter::Semaphore(*id)))
+) -> impl Iterator<Item = CounterKind> + Clone + 'a {
+    let channels = channels.iter().map(|id| CounterKind::Channel(*id));
+    channels.chain(semaphores.iter().map(|id| CounterKind::Semaphore(*id)))
 }

@@ -6,7 +6,7 @@
 //! window if it is taken from before the pipeline that waits. Along a chain of pipelines, the distances add up, so the
 //! bounds are sums over all counters. A pipeline shows all that it can do only if it goes through more windows than that.
 
-use crate::ir::counter::{Counter, Owned, given, takes};
+use crate::ir::counter::{CounterKind, Owned, given, takes};
 use crate::ir::{BlockId, Op, Pipeline, Program, RankId};
 use rustc_hash::FxHashMap;
 
@@ -155,7 +155,7 @@ fn follow(program: &Program, block: (RankId, BlockId), op: &Op, uses: &mut FxHas
 
 /// The initial value of a counter.
 fn initial(program: &Program, (rank, counter): Owned) -> i64 {
-    let Counter::Semaphore(id) = counter else { return 0 };
+    let CounterKind::Semaphore(id) = counter else { return 0 };
     let semaphores = program.ranks.lookup(rank).map(|rank| &rank.semaphores);
     let row = semaphores.and_then(|semaphores| semaphores.lookup(id));
     row.map_or(0, |row| row.initial)

@@ -6,7 +6,7 @@
 //! - between the uses of a channel or semaphore that a pipeline uses: uses in pipelines are in no order with others;
 //! - between two meetings at one barrier, which has one set of blocks.
 
-use super::counter::{Counter, asks, gives, takes};
+use super::counter::{CounterKind, asks, gives, takes};
 use super::{Action, BarrierId, MOST_OPS, Op, all_ops, count_ops};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,7 +91,7 @@ fn obstacle(farthest: Option<Kept>, ops: &[Op], first: usize) -> Obstacle {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kept {
     Barrier(BarrierId),
-    Counter(Counter),
+    Counter(CounterKind),
 }
 
 /// The last use of something that stays in one part.
@@ -127,8 +127,8 @@ fn lasts(ops: &[Op]) -> BTreeMap<usize, LastUse> {
 
 /// What an operation takes from and gives to, and the ports over which it sends; the order of operations on these
 /// matters.
-fn counters(action: &Action) -> impl Iterator<Item = Counter> + '_ {
-    let channels = asks(action).iter().map(|id| Counter::Channel(*id));
+fn counters(action: &Action) -> impl Iterator<Item = CounterKind> + '_ {
+    let channels = asks(action).iter().map(|id| CounterKind::Channel(*id));
     takes(action).chain(gives(action)).chain(channels)
 }
 

@@ -5,14 +5,14 @@
 //! comes first, so the order of the operations on such a counter and of other waits is part of the program: if two blocks
 //! hold the lock `x` before they ask for `y`, asking for both at once instead may make both wait forever.
 
-use super::counter::{Counter, gives, sends, takes};
+use super::counter::{CounterKind, gives, sends, takes};
 use super::{Action, BlockId, ChannelId, Program, Rank, RankId, SemaphoreId, all_ops};
 use rustc_hash::FxHashSet;
 
 /// The counters that several blocks use, on every rank; empty in most programs.
 #[derive(Clone, Debug, Default)]
 pub struct Sharing {
-    taken: FxHashSet<(RankId, Counter)>,
+    taken: FxHashSet<(RankId, CounterKind)>,
     /// The other ends of the channels among them.
     signalled: FxHashSet<(RankId, ChannelId)>,
     /// The channels over which several blocks signal.
@@ -44,8 +44,8 @@ impl Sharing {
             sharing.sent.extend(senders().filter(signalled).map(|at| (id, ChannelId(at))));
             sharing.pushed.extend(senders().map(|at| (id, ChannelId(at))));
         }
-        let other = |(rank, counter): &(RankId, Counter)| {
-            let Counter::Channel(id) = counter else { return None };
+        let other = |(rank, counter): &(RankId, CounterKind)| {
+            let CounterKind::Channel(id) = counter else { return None };
             let channel = program.ranks.lookup(*rank)?.channels.lookup(*id)?;
             channel.peer().zip(channel.partner)
         };
@@ -73,7 +73,7 @@ impl Sharing {
 
     /// Whether several blocks of a rank take from a counter.
     #[must_use]
-    pub fn is_shared(&self, rank: RankId, counter: Counter) -> bool {
+    pub fn is_shared(&self, rank: RankId, counter: CounterKind) -> bool {
         self.taken.contains(&(rank, counter))
     }
 
@@ -92,7 +92,7 @@ impl Sharing {
                 signal.channels.iter().any(|id| self.signalled.contains(&(rank, *id)))
             }
             Action::Release(list) => {
-                list.iter().any(|id| self.is_shared(rank, Counter::Semaphore(*id)))
+                list.iter().any(|id| self.is_shared(rank, CounterKind::Semaphore(*id)))
             }
             Action::Sync
             | Action::Barrier { .. }
@@ -134,8 +134,8 @@ impl Users {
             for op in all_ops(&row.ops) {
                 for counter in takes(&op.action) {
                     let user = match counter {
-                        Counter::Channel(id) => users.waiters.get_mut(id.0 as usize),
-                        Counter::Semaphore(id) => users.acquirers.get_mut(id.0 as usize),
+                        CounterKind::Channel(id) => users.waiters.get_mut(id.0 as usize),
+                        CounterKind::Semaphore(id) => users.acquirers.get_mut(id.0 as usize),
                     };
                     user.into_iter().for_each(|user| user.add(block));
                 }
@@ -156,9 +156,9 @@ impl Users {
         }
     }
 
-    fn takers_of_several(&self) -> impl Iterator<Item = Counter> {
-        let channels = several(&self.waiters).map(|at| Counter::Channel(ChannelId(at)));
-        channels.chain(several(&self.acquirers).map(|at| Counter::Semaphore(SemaphoreId(at))))
+    fn takers_of_several(&self) -> impl Iterator<Item = CounterKind> {
+        let channels = several(&self.waiters).map(|at| CounterKind::Channel(ChannelId(at)));
+        channels.chain(several(&self.acquirers).map(|at| CounterKind::Semaphore(SemaphoreId(at))))
     }
 }
 

@@ -3,9 +3,10 @@
 use super::event::{Order, OutlineRow, Scene, Who, outline_block};
 use super::schedule::{self, Counter};
 use crate::events::{
-    self, CellForm, CounterId, CounterKind, Events, MeetingId, MemoryExtent, StepBuffer, Strength,
+    self, CellForm, CounterId, Events, MeetingId, MemoryExtent, StepBuffer, Strength,
 };
 use crate::ir::RankId;
+use crate::ir::counter::CounterKind;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 //!
 //! Removing some of them and not the others would leave a counter unbalanced.
 
-use crate::ir::counter::{self, Counter, Owned};
+use crate::ir::counter::{self, CounterKind, Owned};
 use crate::ir::{self, Action, BlockId, ChannelId, ChannelKind, Op, Program, Rank, RankId};
 use crate::source::{Place, Span};
 use crate::table::Sets;
@@ -133,7 +133,7 @@ impl Users {
 
 /// What a counter starts with.
 fn initial(program: &Program, (rank, counter): Owned) -> i64 {
-    let Counter::Semaphore(id) = counter else { return 0 };
+    let CounterKind::Semaphore(id) = counter else { return 0 };
     let semaphore = program.ranks.lookup(rank).and_then(|rank| rank.semaphores.lookup(id));
     semaphore.map_or(0, |semaphore| semaphore.initial)
 }

@@ -9,11 +9,12 @@ use crate::code::{self, Code, Instr, Lane, Push, Size, Start};
 use crate::corpus::{self, Form, corpus};
 use crate::random;
 use compiler::events::{
-    CellForm, CounterId, CounterKind, EndOfRank, Events, MemoryExtent, MemoryReach, Move,
-    ProxyRequest, SizeClass, Step, StepBuffer, Strength,
+    CellForm, CounterId, EndOfRank, Events, MemoryExtent, MemoryReach, Move, ProxyRequest,
+    SizeClass, Step, StepBuffer, Strength,
 };
+use compiler::ir::counter::CounterKind;
 use compiler::ir::threads::Share;
-use compiler::ir::{Action, Buffer, Program};
+use compiler::ir::{Action, Buffer, Program, RankId};
 use compiler::table::Id as _;
 
 /// The sizes at which programs are compared: with uneven slices and windows, and in a single window.
@@ -89,10 +90,10 @@ fn compare(program: &Program, size: Size, code: &Code) -> Result<usize, String> 
     let chunk = u64::from(code.chunk) * CELL_BYTES;
     let class = SizeClass::Bytes { chunk, slice_unit: ELEMENT_BYTES };
     let events = Events::new(&program, class);
-    let writer = Writer { events: &events, code };
     let mut lines = 0;
     let mut blocks = code.blocks.iter();
     for (rank, row) in program.ranks.entries() {
+        let writer = Writer { rank, events: &events, code };
         for block in row.blocks.ids() {
             let theirs = blocks.next().expect("as many blocks");
             let theirs: Vec<String> =
@@ -221,6 +222,7 @@ fn write_request(
 
 /// Writes steps in the interpreter's numbers.
 struct Writer<'a, 'p> {
+    rank: RankId,
     events: &'a Events<'p>,
     code: &'a Code,
 }
@@ -272,15 +274,16 @@ impl Writer<'_, '_> {
             if (give.thread, give.strength) != (thread, first.strength) {
                 return Err(format!("{give:?} is entry {thread}"));
             }
-            list.push(match give.end {
-                Some(end) => {
-                    self.check_arrival(end.0 as usize, give.counter)?;
-                    end.0 as usize
+            list.push(match give.channel {
+                Some(channel) => {
+                    let end = self.code.ranks[self.rank.index()].channels + channel.index();
+                    self.check_arrival(end, give.counter)?;
+                    end
                 }
                 None => self.number(give.counter.ok_or("a release of nothing")?),
             });
         }
-        let word = if first.end.is_some() { "signal" } else { "release" };
+        let word = if first.channel.is_some() { "signal" } else { "release" };
         lines.push(write_list(word, &list, first.strength == Strength::Relaxed));
         Ok(())
     }

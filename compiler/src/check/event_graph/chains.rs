@@ -6,8 +6,9 @@ use crate::check::budget::LINES;
 use crate::check::pushers;
 use crate::diagnostic::witness::Step;
 use crate::events::{
-    self, BlockSteps, CounterId, CounterKind, Events, Give, ProxyRequest, SizeClass, StepBuffer,
+    self, BlockSteps, CounterId, Events, Give, ProxyRequest, SizeClass, StepBuffer,
 };
+use crate::ir::counter::CounterKind;
 use crate::ir::grain::Grain;
 use crate::ir::windows::choose_windows;
 use crate::ir::{ChannelKind, Program, RankId};

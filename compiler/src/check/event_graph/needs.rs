@@ -1,7 +1,8 @@
 //! The moments that must have run just before a moment.
 
 use super::{Agent, Chain, EventGraph, Late, Moment, Places, Request};
-use crate::events::{CellForm, CounterKind, Step};
+use crate::events::{CellForm, Step};
+use crate::ir::counter::CounterKind;
 use crate::ir::{BarrierId, ChannelId, RankId, SemaphoreId};
 
 impl EventGraph<'_> {

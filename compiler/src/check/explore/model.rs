@@ -2,13 +2,11 @@
 //!
 //! Counters, packets and barriers are numbered here, so that states are small and steps are quickly taken.
 
-use super::Unserved;
-use super::packets::{Packet, packets};
-use super::parts::Block;
+use super::parts::{Block, Packet, PartStep};
 use super::state::{Count, Place, State};
-use crate::ir::counter::{Counter, Owned, given, takes};
-use crate::ir::sharing::Sharing;
-use crate::ir::{Action, BarrierId, Op, Program, RankId};
+use super::{SharedCounters, UnservedStep};
+use crate::events::{CounterId, Events, MeetingId};
+use crate::ir::counter::CounterKind;
 use rustc_hash::FxHashMap;
 
 /// A step of a block: the block's number, and the step's in it.
@@ -40,8 +38,8 @@ pub(super) enum Turn {
 }
 
 /// The part of a search that does not change.
-pub(super) struct Model<'p> {
-    pub(super) blocks: Vec<Block<'p>>,
+pub(super) struct Model {
+    pub(super) blocks: Vec<Block>,
     acts: Vec<Vec<Act>>,
     /// The counters' initial values.
     initial: Vec<i64>,
@@ -53,14 +51,14 @@ pub(super) struct Model<'p> {
     writers: Vec<Vec<At>>,
 }
 
-impl<'p> Model<'p> {
+impl Model {
     /// These blocks of a program, which have nothing to do with the others.
-    pub(super) fn new(program: &Program, sharing: &Sharing, blocks: Vec<Block<'p>>) -> Model<'p> {
-        let mut numbers = Numbers::new(program, sharing);
-        let acts = blocks
-            .iter()
-            .map(|block| block.steps.iter().map(|step| numbers.act(block.rank, step.op)).collect());
-        let acts: Vec<Vec<Act>> = acts.collect();
+    pub(super) fn new(shared: &SharedCounters, blocks: Vec<Block>) -> Model {
+        let mut numbers = Numbers::new(shared);
+        let act = |step: &PartStep| numbers.number_step(step);
+        let mut act = act;
+        let acts: Vec<Vec<Act>> =
+            blocks.iter().map(|block| block.steps.iter().map(&mut act).collect()).collect();
         let Numbers { initial, packets, barriers, .. } = numbers;
         let mut model = Model {
             users: vec![Vec::new(); initial.len()],
@@ -71,8 +69,8 @@ impl<'p> Model<'p> {
             initial,
         };
         model.find_users();
-        model.find_members(program, &barriers);
-        model.find_writers(program, &packets);
+        model.find_members(shared.events, &barriers);
+        model.find_writers(&packets);
         model
     }
 
@@ -89,16 +87,11 @@ impl<'p> Model<'p> {
         }
     }
 
-    fn find_members(
-        &mut self,
-        program: &Program,
-        barriers: &FxHashMap<(RankId, BarrierId), usize>,
-    ) {
-        for ((rank, id), number) in barriers {
-            let members = program.ranks.lookup(*rank).and_then(|rank| rank.barriers.lookup(*id));
-            let is_member = |block: &Block| {
-                block.rank == *rank && members.is_some_and(|members| members.contains(&block.id))
-            };
+    fn find_members(&mut self, events: &Events, barriers: &FxHashMap<MeetingId, usize>) {
+        for (id, number) in barriers {
+            let rank = events.barrier(*id).map(|barrier| barrier.rank);
+            let members = events.members(*id);
+            let is_member = |block: &Block| Some(block.rank) == rank && members.contains(&block.id);
             let blocks = self.blocks.iter().enumerate().filter(|(_, block)| is_member(block));
             if let Some(row) = self.barriers.get_mut(*number) {
                 row.extend(blocks.map(|(at, _)| at));
@@ -106,10 +99,10 @@ impl<'p> Model<'p> {
         }
     }
 
-    fn find_writers(&mut self, program: &Program, numbers: &FxHashMap<Packet, usize>) {
+    fn find_writers(&mut self, numbers: &FxHashMap<Packet, usize>) {
         for (at, block) in self.blocks.iter().enumerate() {
             for (number, step) in block.steps.iter().enumerate() {
-                packets(program, block.rank, step.op, true, &mut |packet| {
+                step.visit_packets(true, &mut |packet| {
                     let row = numbers.get(&packet).and_then(|row| self.writers.get_mut(*row));
                     row.into_iter().for_each(|row| row.push((at, number)));
                 });
@@ -149,30 +142,28 @@ impl<'p> Model<'p> {
     }
 
     /// A block that has drawn from a shared counter and waits; none if it is at something else.
-    pub(super) fn unserved(&self, state: &State, block: usize) -> Option<Unserved> {
+    pub(super) fn unserved(&self, state: &State, block: usize) -> Option<UnservedStep> {
         let place = state.place(block);
         let row = self.blocks.get(block).filter(|_| place.drawn.is_some())?;
-        let op = row.steps.get(place.at)?.op;
-        let counter = takes(&op.action).next()?;
-        Some(Unserved { rank: row.rank, block: row.id, origin: op.origin, counter })
+        let step = row.steps.get(place.at)?;
+        let (counter, origin) = (step.takes().next()?, step.step()?.origin);
+        Some(UnservedStep { rank: row.rank, block: row.id, origin, counter })
     }
 }
 
 /// The numbers of what steps have to do with, in the order in which they are met.
-struct Numbers<'p> {
-    program: &'p Program,
-    sharing: &'p Sharing,
-    counters: FxHashMap<Owned, usize>,
+struct Numbers<'a, 'p> {
+    shared: &'a SharedCounters<'a, 'p>,
+    counters: FxHashMap<CounterId, usize>,
     initial: Vec<i64>,
     packets: FxHashMap<Packet, usize>,
-    barriers: FxHashMap<(RankId, BarrierId), usize>,
+    barriers: FxHashMap<MeetingId, usize>,
 }
 
-impl<'p> Numbers<'p> {
-    fn new(program: &'p Program, sharing: &'p Sharing) -> Numbers<'p> {
+impl<'a, 'p> Numbers<'a, 'p> {
+    fn new(shared: &'a SharedCounters<'a, 'p>) -> Numbers<'a, 'p> {
         Numbers {
-            program,
-            sharing,
+            shared,
             counters: FxHashMap::default(),
             initial: Vec::new(),
             packets: FxHashMap::default(),
@@ -180,53 +171,44 @@ impl<'p> Numbers<'p> {
         }
     }
 
-    fn act(&mut self, rank: RankId, op: &Op) -> Act {
-        let program = self.program;
-        let takes = takes(&op.action).map(|counter| self.counter((rank, counter))).collect();
-        let gives = given(program, rank, op).map(|counter| self.counter(counter)).collect();
+    fn number_step(&mut self, step: &PartStep) -> Act {
+        let takes = step.takes().map(|counter| self.counter(counter)).collect();
+        let gives = step.gives().map(|counter| self.counter(counter)).collect();
         let mut reads = Vec::new();
-        packets(program, rank, op, false, &mut |packet| {
+        step.visit_packets(false, &mut |packet| {
             let next = self.packets.len();
             reads.push(*self.packets.entry(packet).or_insert(next));
         });
-        let barrier = self.barrier(rank, op);
-        Act { takes, gives, reads, barrier, turn: self.turn(rank, op) }
+        let barrier = step.step().and_then(|step| step.arrival).map(|arrival| {
+            let next = self.barriers.len();
+            *self.barriers.entry(arrival.meeting).or_insert(next)
+        });
+        Act { takes, gives, reads, barrier, turn: self.find_turn(step) }
     }
 
-    fn barrier(&mut self, rank: RankId, op: &Op) -> Option<usize> {
-        let Action::Barrier { id, .. } = &op.action else { return None };
-        let next = self.barriers.len();
-        Some(*self.barriers.entry((rank, *id)).or_insert(next))
-    }
-
-    fn counter(&mut self, (rank, counter): Owned) -> usize {
+    fn counter(&mut self, id: CounterId) -> usize {
         let next = self.initial.len();
-        let number = *self.counters.entry((rank, counter)).or_insert(next);
+        let number = *self.counters.entry(id).or_insert(next);
         if number == next {
-            let rank = self.program.ranks.lookup(rank);
-            self.initial.push(match counter {
-                Counter::Channel(_) => 0,
-                Counter::Semaphore(id) => {
-                    rank.and_then(|rank| rank.semaphores.lookup(id)).map_or(0, |one| one.initial)
-                }
-            });
+            self.initial.push(self.shared.events.initial_value(id));
         }
         number
     }
 
-    fn turn(&mut self, rank: RankId, op: &Op) -> Option<(Turn, usize)> {
-        let (turn, counter) = match &op.action {
-            Action::Wait(signal) => (Turn::Wait, Counter::Channel(*signal.channels.first()?)),
-            Action::Acquire(list) => (Turn::Acquire, Counter::Semaphore(*list.first()?)),
-            Action::Release(list) => (Turn::Release, Counter::Semaphore(*list.first()?)),
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Signal(_)
-            | Action::Flush(_)
-            | Action::Transfer(_)
-            | Action::Pipeline(_) => return None,
+    /// What a step does with a shared counter in an order that matters. Which signal comes first does not.
+    fn find_turn(&mut self, part: &PartStep) -> Option<(Turn, usize)> {
+        let step = part.step()?;
+        let taken = step.takes.first().map(|take| take.counter);
+        let released = step.gives.iter().find(|give| give.channel.is_none());
+        let id = taken.or_else(|| released.and_then(|give| give.counter))?;
+        if !self.shared.is_shared(id) {
+            return None;
+        }
+        let turn = match (taken, self.shared.events.counter(id)?.kind) {
+            (Some(_), CounterKind::Channel(_)) => Turn::Wait,
+            (Some(_), CounterKind::Semaphore(_)) => Turn::Acquire,
+            (None, _) => Turn::Release,
         };
-        let is_shared = self.sharing.is_shared(rank, counter);
-        is_shared.then(|| (turn, self.counter((rank, counter))))
+        Some((turn, self.counter(id)))
     }
 }

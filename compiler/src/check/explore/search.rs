@@ -1,6 +1,6 @@
 //! The search of one part of a program, which can be interrupted and continued.
 
-use super::Unserved;
+use super::UnservedStep;
 use super::model::Model;
 use super::state::{Place, State};
 use rustc_hash::FxHashSet;
@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 /// How far a search has come.
 pub(super) enum Progress {
     /// Some block waits forever for a counter that it shares with others.
-    Stuck(Unserved),
+    Stuck(UnservedStep),
     /// It has not met all states yet.
     Halfway,
     /// It has met all states.
@@ -16,8 +16,8 @@ pub(super) enum Progress {
 }
 
 /// The search of a part: depth first.
-pub(super) struct Search<'p> {
-    pub(super) model: Model<'p>,
+pub(super) struct Search {
+    pub(super) model: Model,
     /// The places of the blocks in all states that were met.
     met: FxHashSet<Vec<Place>>,
     /// The states that lead to the current one, and for each the blocks whose turns are still to be tried.
@@ -27,8 +27,8 @@ pub(super) struct Search<'p> {
     pub(super) is_unsure: bool,
 }
 
-impl<'p> Search<'p> {
-    pub(super) fn new(model: Model<'p>) -> Search<'p> {
+impl Search {
+    pub(super) fn new(model: Model) -> Search {
         Search { model, met: FxHashSet::default(), path: Vec::new(), is_unsure: false }
     }
 
@@ -75,7 +75,7 @@ impl<'p> Search<'p> {
     }
 
     /// Goes to a state, unless it was met before. If nothing follows it: a block that waits forever.
-    fn enter(&mut self, mut state: State) -> Option<Unserved> {
+    fn enter(&mut self, mut state: State) -> Option<UnservedStep> {
         self.model.settle(&mut state);
         if !self.met.insert(state.places.clone()) {
             return None;

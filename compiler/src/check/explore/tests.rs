@@ -1,8 +1,9 @@
 //! The search finds in parts, and with fewer turns tried, what it finds in whole programs with all turns.
 
 use super::model::Model;
-use super::parts::blocks;
-use super::{Explored, explore, unsure};
+use super::parts::list_blocks;
+use super::{Explored, SharedCounters, explore, unsure};
+use crate::events::{Events, SizeClass};
 use crate::interpreter::{self, Outcome};
 use crate::ir::build::{acquire, program, release, signal, to, wait};
 use crate::ir::sharing::Sharing;
@@ -52,12 +53,14 @@ fn any(random: &mut Rng) -> Program {
 
 /// Whether some schedule stops half way, all of them tried; none if blocks share nothing.
 fn stops(program: &Program) -> Option<bool> {
-    let (sharing, blocks) = (Sharing::accepted(program), blocks(program));
+    let (sharing, blocks) = (Sharing::accepted(program), list_blocks(program));
     if sharing.is_empty() {
         return None;
     }
-    assert_eq!(unsure::why(program, &sharing, &blocks), None, "no lists, few steps");
-    let model = Model::new(program, &sharing, blocks);
+    let shared =
+        SharedCounters { events: &Events::new(program, SizeClass::Outline), sharing: &sharing };
+    assert_eq!(unsure::why(&shared, &blocks), None, "no lists, few steps");
+    let model = Model::new(&shared, blocks);
     let (mut met, mut open) = (FxHashSet::default(), vec![model.start()]);
     while let Some(mut state) = open.pop() {
         model.settle(&mut state);

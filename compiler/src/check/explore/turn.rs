@@ -4,7 +4,7 @@
 use super::model::{Act, Model, Turn};
 use super::state::State;
 
-impl Model<'_> {
+impl Model {
     /// Takes all steps whose order does not matter, as far as possible.
     pub(super) fn settle(&self, state: &mut State) {
         let mut moved = true;

@@ -13,9 +13,10 @@
 //! left is right, although each may follow from the others: take the first use in any schedule that comes too early. All
 //! uses before it were in turn, so whoever makes it has learned by then that the use before it is over, as it does in this run.
 
-use super::lanes::{self, Which, meets, signalled};
+use super::lanes::{Which, list_signalled, visit_uses};
 use crate::check::budget::{Exceeded, IN_TURN, KNOWN_IN_TURN};
-use crate::ir::{self, Action, BarrierId, BlockId, Op, Program, Rank, SemaphoreId, all_ops};
+use crate::events::{Arrival, Events, MeetingId, StepBuffer};
+use crate::ir::{self, BlockId, Rank, RankId, SemaphoreId};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -105,12 +106,15 @@ pub(super) struct UsedInTurn {
 }
 
 /// The counters of a rank that several threads use, all of them in turn.
-pub(super) fn in_turn(program: &Program, rank: &Rank, entries: &ClockEntries) -> UsedInTurn {
-    let piped = in_pipelines(rank);
+///
+/// What blocks do is read once; what they do in pipelines is in no order.
+pub(super) fn in_turn(events: &Events, id: RankId, entries: &ClockEntries) -> UsedInTurn {
+    let Some(rank) = events.program().ranks.lookup(id) else { return UsedInTurn::default() };
+    let steps = RankSteps::new(events, id, rank);
     let mut semaphores: BTreeSet<SemaphoreId> = rank.semaphores.ids().collect();
     let mut exceeded = None;
     for round in 0.. {
-        let mut run = Run::new(program, rank, entries, &semaphores);
+        let mut run = Run::new(events, rank, &steps, entries, &semaphores);
         while run.advance() {}
         if !entries.are_left() {
             exceeded = Some(KNOWN_IN_TURN.exceeded());
@@ -129,24 +133,90 @@ pub(super) fn in_turn(program: &Program, rank: &Rank, entries: &ClockEntries) ->
         }
         if semaphores.len() == before {
             let found = run.uses.into_iter().filter(|(_, uses)| uses.by_several && uses.in_turn);
-            let all = found.map(|(which, _)| which).filter(|which| !piped.contains(which));
+            let all = found.map(|(which, _)| which).filter(|which| !steps.piped.contains(which));
             return UsedInTurn { all: all.collect(), exceeded };
         }
     }
     UsedInTurn { all: BTreeSet::new(), exceeded }
 }
 
-/// Every counter that is used in a pipeline.
-fn in_pipelines(rank: &Rank) -> BTreeSet<Which> {
-    let signalled = signalled(rank);
-    let mut found = BTreeSet::new();
-    let pipelines = rank.blocks.iter().flat_map(|block| &block.ops).filter_map(Op::pipeline);
-    for op in pipelines.flat_map(|pipeline| all_ops(&pipeline.body)) {
-        lanes::uses(&signalled, op, &mut |_, which| {
-            found.insert(which);
-        });
+/// What the blocks of a rank do with counters.
+struct RankSteps {
+    /// For each block, its steps outside pipelines.
+    blocks: Vec<Vec<TurnStep>>,
+    /// What is used in pipelines, except for releases.
+    piped: BTreeSet<Which>,
+    /// How the rank uses its semaphores.
+    semaphores: Vec<Semaphore>,
+}
+
+/// A step of a block, as far as counters and meetings go.
+struct TurnStep {
+    /// Whether the threads meet before it or in it.
+    meets: bool,
+    arrival: Option<Arrival>,
+    uses: Vec<ThreadUse>,
+}
+
+/// The use of a counter by a thread.
+#[derive(Clone, Copy)]
+struct ThreadUse {
+    thread: u32,
+    which: Which,
+}
+
+impl RankSteps {
+    fn new(events: &Events, id: RankId, rank: &Rank) -> RankSteps {
+        let unused = |row: &ir::Semaphore| Semaphore {
+            initial: row.initial.max(0) as usize,
+            is_orderly: !row.shared,
+            ..Semaphore::default()
+        };
+        let semaphores = rank.semaphores.iter().map(unused).collect();
+        let mut all = RankSteps { blocks: Vec::new(), piped: BTreeSet::new(), semaphores };
+        let signalled = list_signalled(events, id);
+        let mut buffer = StepBuffer::default();
+        for block in rank.blocks.ids() {
+            let steps = events.block_steps(id, block);
+            let mut own = Vec::new();
+            for at in 0..steps.len() {
+                let Some(step) = events.lower_step(&steps, at, &mut buffer) else { continue };
+                let mut uses = Vec::new();
+                visit_uses(events, id, &signalled, &step, &mut |thread, which| {
+                    uses.push(ThreadUse { thread, which });
+                });
+                let in_pipeline = step.site.inner.is_some();
+                uses.iter().for_each(|one| all.count_use(block, *one, in_pipeline));
+                if !in_pipeline {
+                    let (meets, arrival) = (step.joined || step.is_join, step.arrival);
+                    own.push(TurnStep { meets, arrival, uses });
+                }
+            }
+            all.blocks.push(own);
+        }
+        all
     }
-    found
+
+    fn count_use(&mut self, block: BlockId, one: ThreadUse, in_pipeline: bool) {
+        let (Which::Acquires(id) | Which::Releases(id)) = one.which else {
+            if in_pipeline {
+                self.piped.insert(one.which);
+            }
+            return;
+        };
+        let Some(row) = self.semaphores.get_mut(id.0 as usize) else { return };
+        row.in_pipeline |= in_pipeline;
+        if one.which == Which::Acquires(id) {
+            if in_pipeline {
+                self.piped.insert(one.which);
+            }
+            row.is_orderly &= row.acquirer.is_none_or(|other| other == block);
+            row.acquirer = Some(block);
+        } else {
+            row.releasers.insert((block, one.thread));
+            row.releases += 1;
+        }
+    }
 }
 
 /// How far a block has come, and what its threads know.
@@ -162,6 +232,7 @@ struct BlockPlace {
 }
 
 /// What a thread knows when it releases a semaphore.
+#[derive(Clone)]
 struct Told {
     all: Rc<Clock>,
     own: Clock,
@@ -202,7 +273,7 @@ impl BlockPlace {
 }
 
 /// A semaphore as it is used.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Semaphore {
     initial: usize,
     /// Whether it is certain which of its threads takes first: one block acquires it, and has not accepted otherwise.
@@ -253,36 +324,37 @@ impl Semaphore {
 }
 
 /// A run of a rank on its own.
-struct Run<'p> {
-    program: &'p Program,
+struct Run<'a, 'p> {
+    events: &'a Events<'p>,
     rank: &'p Rank,
-    entries: &'p ClockEntries,
-    signalled: Vec<bool>,
+    steps: &'a RankSteps,
+    entries: &'a ClockEntries,
     places: Vec<BlockPlace>,
     semaphores: Vec<Semaphore>,
     uses: BTreeMap<Which, Uses>,
 }
 
-impl<'p> Run<'p> {
+impl<'a, 'p> Run<'a, 'p> {
     /// A run in which these semaphores are assumed to be used in turn.
     fn new(
-        program: &'p Program,
+        events: &'a Events<'p>,
         rank: &'p Rank,
-        entries: &'p ClockEntries,
+        steps: &'a RankSteps,
+        entries: &'a ClockEntries,
         in_turn: &BTreeSet<SemaphoreId>,
-    ) -> Run<'p> {
+    ) -> Run<'a, 'p> {
         let places = rank.blocks.iter().map(|_| BlockPlace::default()).collect();
-        let (signalled, mut semaphores) = (signalled(rank), semaphores(rank));
+        let mut semaphores = steps.semaphores.clone();
         for (id, row) in (0..).map(SemaphoreId).zip(&mut semaphores) {
             row.in_turn = in_turn.contains(&id);
         }
-        Run { program, rank, entries, signalled, places, semaphores, uses: BTreeMap::new() }
+        Run { events, rank, steps, entries, places, semaphores, uses: BTreeMap::new() }
     }
 
     /// Whether all blocks have come to their ends.
     fn has_ended(&self) -> bool {
-        let mut places = self.places.iter().zip(&self.rank.blocks);
-        places.all(|(place, row)| place.line == row.ops.len())
+        let mut places = self.places.iter().zip(&self.steps.blocks);
+        places.all(|(place, steps)| place.line == steps.len())
     }
 
     /// Whether a semaphore was released in turn and acquired in turn, and not in pipelines.
@@ -303,94 +375,79 @@ impl<'p> Run<'p> {
         moved
     }
 
-    fn op(&self, block: BlockId) -> Option<&'p Op> {
+    /// The step that a block is at.
+    fn step_of(&self, block: BlockId) -> Option<&'a TurnStep> {
         let line = self.places.get(block.0 as usize)?.line;
-        self.rank.blocks.lookup(block)?.ops.get(line)
+        self.steps.blocks.get(block.0 as usize)?.get(line)
     }
 
     /// Takes a block's next step, if it can.
     fn step(&mut self, block: BlockId) -> bool {
-        let (Some(op), Some(ops)) = (self.op(block), self.rank.blocks.lookup(block)) else {
+        let Some(step) = self.step_of(block).filter(|_| self.entries.are_left()) else {
             return false;
         };
-        if !self.entries.are_left() {
-            return false;
-        }
         let Some(place) = self.places.get_mut(block.0 as usize) else { return false };
-        let before = place.line.checked_sub(1).and_then(|line| ops.ops.get(line));
-        if before.is_none_or(|before| self.program.meets_between(before, op)) || meets(op) {
+        if step.meets {
             place.meet(self.entries);
         }
-        match &op.action {
-            Action::Barrier { id, .. } => return self.barrier(*id),
-            Action::Acquire(list) => {
-                let row = |id: &SemaphoreId| self.semaphores.get(id.0 as usize);
-                if !list.iter().all(|id| row(id).is_some_and(Semaphore::is_ready)) {
-                    return false;
-                }
-            }
-            Action::Sync
-            | Action::Signal(_)
-            | Action::Wait(_)
-            | Action::Flush(_)
-            | Action::Release(_)
-            | Action::Transfer(_)
-            | Action::Pipeline(_) => {}
+        if let Some(arrival) = step.arrival {
+            return self.barrier(arrival.meeting);
         }
-        self.record(block, op);
-        self.pass_on(block, op);
+        let is_missing = |one: &ThreadUse| match one.which {
+            Which::Acquires(id) => {
+                !self.semaphores.get(id.0 as usize).is_some_and(Semaphore::is_ready)
+            }
+            Which::Signals(_) | Which::Waits(_) | Which::Releases(_) => false,
+        };
+        if step.uses.iter().any(is_missing) {
+            return false;
+        }
+        step.uses.iter().for_each(|one| self.record(block, *one));
+        step.uses.iter().for_each(|one| self.pass_on(block, *one));
         if let Some(place) = self.places.get_mut(block.0 as usize) {
             place.line += 1;
         }
         true
     }
 
-    /// Notes the counters that an operation uses.
-    fn record(&mut self, block: BlockId, op: &Op) {
+    /// Notes the use of a counter.
+    fn record(&mut self, block: BlockId, one: ThreadUse) {
         let Some(place) = self.places.get(block.0 as usize) else { return };
-        let all = &mut self.uses;
-        let mut note = |thread: usize, which| {
-            let (thread, line) = (thread as u32, place.line);
-            let Some(uses) = all.get_mut(&which) else {
-                all.insert(which, Uses { block, thread, line, by_several: false, in_turn: true });
-                return;
-            };
-            uses.in_turn &= place.knows_of(block, thread, uses);
-            uses.by_several |= (uses.block, uses.thread) != (block, thread);
-            (uses.block, uses.thread, uses.line) = (block, thread, line);
+        let ThreadUse { thread, which } = one;
+        let line = place.line;
+        let Some(uses) = self.uses.get_mut(&which) else {
+            let first = Uses { block, thread, line, by_several: false, in_turn: true };
+            self.uses.insert(which, first);
+            return;
         };
-        lanes::uses(&self.signalled, op, &mut note);
-        if let Action::Release(list) = &op.action {
-            (0..).zip(list).for_each(|(thread, id)| note(thread, Which::Releases(*id)));
-        }
+        uses.in_turn &= place.knows_of(block, thread, uses);
+        uses.by_several |= (uses.block, uses.thread) != (block, thread);
+        (uses.block, uses.thread, uses.line) = (block, thread, line);
     }
 
-    /// Lets threads tell others what they know, by releases, and hear it, by acquires.
-    fn pass_on(&mut self, block: BlockId, op: &Op) {
+    /// Lets a thread tell others what it knows, by a release, and hear it, by an acquire.
+    fn pass_on(&mut self, block: BlockId, one: ThreadUse) {
         let Some(place) = self.places.get_mut(block.0 as usize) else { return };
-        let (Action::Release(list) | Action::Acquire(list)) = &op.action else { return };
-        for (thread, id) in (0..).zip(list) {
-            let Some(row) = self.semaphores.get_mut(id.0 as usize) else { continue };
-            if !matches!(op.action, Action::Release(_)) {
-                row.take(place.own.entry(thread).or_default(), self.entries);
-            } else {
-                row.released += 1;
-                if row.tells() {
-                    row.told.push_back(place.knows(block, thread, self.entries));
-                }
+        let (Which::Acquires(id) | Which::Releases(id)) = one.which else { return };
+        let Some(row) = self.semaphores.get_mut(id.0 as usize) else { return };
+        if one.which == Which::Acquires(id) {
+            row.take(place.own.entry(one.thread).or_default(), self.entries);
+        } else {
+            row.released += 1;
+            if row.tells() {
+                row.told.push_back(place.knows(block, one.thread, self.entries));
             }
         }
     }
 
     /// Lets the blocks of a barrier go on, if all of them are there.
-    fn barrier(&mut self, id: BarrierId) -> bool {
-        let Some(members) = self.rank.barriers.lookup(id) else { return false };
+    fn barrier(&mut self, id: MeetingId) -> bool {
+        let members = self.events.members(id);
         let here = |block: &BlockId| {
-            let action = self.op(*block).map(|op| &op.action);
-            let all = members.len();
-            matches!(action, Some(Action::Barrier { id: there, arrivals }) if *there == id && *arrivals as usize == all)
+            let arrival = self.step_of(*block).and_then(|step| step.arrival);
+            arrival.is_some_and(|one| one.meeting == id && one.arrivals as usize == members.len())
         };
-        if !members.iter().all(here) {
+        if members.is_empty() || !members.iter().all(here) {
             return false;
         }
         let mut all = Clock::new();
@@ -416,35 +473,4 @@ impl<'p> Run<'p> {
         }
         true
     }
-}
-
-/// How a rank uses its semaphores.
-fn semaphores(rank: &Rank) -> Vec<Semaphore> {
-    let unused = |row: &ir::Semaphore| Semaphore {
-        initial: row.initial.max(0) as usize,
-        is_orderly: !row.shared,
-        ..Semaphore::default()
-    };
-    let mut all: Vec<Semaphore> = rank.semaphores.iter().map(unused).collect();
-    for (block, row) in rank.blocks.entries() {
-        for op in &row.ops {
-            let pipeline = op.pipeline();
-            let inner = pipeline.into_iter().flat_map(|pipeline| all_ops(&pipeline.body));
-            for one in std::iter::once(op).chain(inner) {
-                let (Action::Release(list) | Action::Acquire(list)) = &one.action else { continue };
-                for (thread, id) in (0..).zip(list) {
-                    let Some(row) = all.get_mut(id.0 as usize) else { continue };
-                    row.in_pipeline |= pipeline.is_some();
-                    if matches!(one.action, Action::Acquire(_)) {
-                        row.is_orderly &= row.acquirer.is_none_or(|other| other == block);
-                        row.acquirer = Some(block);
-                    } else {
-                        row.releasers.insert((block, thread));
-                        row.releases += 1;
-                    }
-                }
-            }
-        }
-    }
-    all
 }

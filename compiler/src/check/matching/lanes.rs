@@ -3,10 +3,9 @@
 //! Entry k of a list of channels or semaphores belongs to thread k, and two threads of a block are unordered until they
 //! meet: in `signal [a, b]; signal [b, a];` either signal over `a` may come first.
 
-use crate::events::Events;
-use crate::ir::{
-    self, Action, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId, Verb,
-};
+use crate::events::{Events, Give, ProxyRequest, Step, StepBuffer, StepSink};
+use crate::ir::counter::CounterKind;
+use crate::ir::{self, BlockId, ChannelId, OriginId, RankId, SemaphoreId};
 use crate::table::Id;
 use std::sync::Arc;
 
@@ -48,23 +47,20 @@ pub(super) fn shared(events: &Events, rank: RankId) -> Vec<Unordered> {
 /// The uses of counters that are shared, or of those that are not.
 fn all_unordered(events: &Events, id: RankId, shared: bool) -> Vec<Unordered> {
     let Some(rank) = events.program().ranks.lookup(id) else { return Vec::new() };
-    let signalled = signalled(rank);
+    let signalled = list_signalled(events, id);
     let mut last = LastUses::new(rank);
     let mut found = Vec::new();
+    let mut buffer = StepBuffer::default();
     for block in rank.blocks.ids() {
         last.meet();
         let steps = events.block_steps(id, block);
         for at in 0..steps.len() {
-            if events.meets_at(&steps, at) {
+            let Some(step) = events.lower_step(&steps, at, &mut buffer) else { continue };
+            if step.joined || step.is_join {
                 last.meet();
             }
-            let Some(op) = events.operation(&steps, at) else { continue };
-            // The first part of an operation only waits for packets.
-            if events.is_followed_by_part(&steps, at) {
-                continue;
-            }
-            uses(&signalled, op, &mut |thread, which| {
-                let second = op.origin;
+            visit_uses(events, id, &signalled, &step, &mut |thread, which| {
+                let second = step.origin;
                 let before = last.put(which, (thread, second));
                 let Some((_, first)) = before.filter(|(other, _)| *other != thread) else { return };
                 let Some((name, does)) = named(rank, which, shared) else { return };
@@ -85,7 +81,7 @@ struct LastUses {
 }
 
 /// A use of a counter, and how often the threads had met by then.
-type Use = Option<(u32, (usize, OriginId))>;
+type Use = Option<(u32, (u32, OriginId))>;
 
 impl LastUses {
     fn new(rank: &ir::Rank) -> LastUses {
@@ -103,7 +99,7 @@ impl LastUses {
     }
 
     /// Replaces the last use of a counter, and returns the previous one if the threads have not met since.
-    fn put(&mut self, which: Which, by: (usize, OriginId)) -> Option<(usize, OriginId)> {
+    fn put(&mut self, which: Which, by: (u32, OriginId)) -> Option<(u32, OriginId)> {
         let row = match which {
             Which::Signals(id) => self.signals.get_mut(id.index()),
             Which::Waits(id) => self.waits.get_mut(id.index()),
@@ -115,74 +111,69 @@ impl LastUses {
     }
 }
 
-/// Whether an operation is a meeting of the threads, or has one before its threads use a counter.
-pub(super) fn meets(op: &ir::Op) -> bool {
-    match &op.action {
-        Action::Sync | Action::Barrier { .. } => true,
-        Action::Transfer(transfer) => {
-            transfer.verb == Verb::ReadPutPackets && transfer.via == Some(ChannelKind::Port)
+/// Visits each counter that a step uses, and by which thread. A put over a port channel shares a queue with its signals.
+pub(super) fn visit_uses(
+    events: &Events,
+    rank: RankId,
+    signalled: &[bool],
+    step: &Step,
+    visit: &mut dyn FnMut(u32, Which),
+) {
+    for take in step.takes {
+        let which = match events.kind_on(rank, take.counter) {
+            CounterKind::Channel(channel) => Which::Waits(channel),
+            CounterKind::Semaphore(semaphore) => Which::Acquires(semaphore),
+        };
+        visit(take.thread, which);
+    }
+    for give in step.gives {
+        if let Some(channel) = give.channel {
+            visit(give.thread, Which::Signals(channel));
+        } else if let Some(counter) = give.counter
+            && let CounterKind::Semaphore(semaphore) = events.kind_on(rank, counter)
+        {
+            visit(give.thread, Which::Releases(semaphore));
         }
-        Action::Signal(_)
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Pipeline(_) => false,
+    }
+    for request in step.requests {
+        let is_counted = request.put.is_some() || request.signal.is_some();
+        if is_counted && signalled.get(request.channel.index()) == Some(&true) {
+            visit(request.thread, Which::Signals(request.channel));
+        }
     }
 }
 
-/// Each counter that an operation uses, and by which thread. A put over a port channel shares a queue with its signals.
-pub(super) fn uses(signalled: &[bool], op: &ir::Op, visit: &mut dyn FnMut(usize, Which)) {
-    let threads = 0..;
-    match &op.action {
-        Action::Signal(signal) => {
-            threads.zip(&signal.channels).for_each(|(at, id)| visit(at, Which::Signals(*id)));
-        }
-        Action::Wait(signal) => {
-            threads.zip(&signal.channels).for_each(|(at, id)| visit(at, Which::Waits(*id)));
-        }
-        Action::Acquire(list) => {
-            threads.zip(list).for_each(|(at, id)| visit(at, Which::Acquires(*id)));
-        }
-        Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => {
-            let counted = |id: &ChannelId| signalled.get(id.index()) == Some(&true);
-            let all = threads.zip(&transfer.channels).filter(|(_, id)| counted(id));
-            all.for_each(|(at, id)| visit(at, Which::Signals(*id)));
-        }
-        Action::Transfer(_)
-        | Action::Sync
-        | Action::Barrier { .. }
-        | Action::Flush(_)
-        | Action::Release(_)
-        | Action::Pipeline(_) => {}
+/// For each channel of a rank, whether anything signals over it.
+pub(super) fn list_signalled(events: &Events, id: RankId) -> Vec<bool> {
+    let Some(rank) = events.program().ranks.lookup(id) else { return Vec::new() };
+    let mut signalled = Signalled(vec![false; rank.channels.len()]);
+    for block in rank.blocks.ids() {
+        events.visit_block(id, block, &mut signalled);
     }
+    signalled.0
 }
 
 /// For each channel, whether anything signals over it.
-pub(super) fn signalled(rank: &ir::Rank) -> Vec<bool> {
-    let mut found = vec![false; rank.channels.len()];
-    let mut mark = |channels: &[ChannelId]| {
-        for id in channels {
-            if let Some(one) = found.get_mut(id.index()) {
-                *one = true;
-            }
-        }
-    };
-    for op in rank.all_ops() {
-        match &op.action {
-            Action::Signal(signal) => mark(&signal.channels),
-            Action::Transfer(transfer) if transfer.verb.signals() => mark(&transfer.channels),
-            Action::Sync
-            | Action::Barrier { .. }
-            | Action::Wait(_)
-            | Action::Flush(_)
-            | Action::Acquire(_)
-            | Action::Release(_)
-            | Action::Transfer(_)
-            | Action::Pipeline(_) => {}
+struct Signalled(Vec<bool>);
+
+impl Signalled {
+    fn mark(&mut self, channel: ChannelId) {
+        if let Some(one) = self.0.get_mut(channel.index()) {
+            *one = true;
         }
     }
-    found
+}
+
+impl StepSink for Signalled {
+    fn give(&mut self, give: Give) {
+        give.channel.into_iter().for_each(|channel| self.mark(channel));
+    }
+
+    fn request(&mut self, request: ProxyRequest) {
+        if request.signal.is_some() {
+            self.mark(request.channel);
+        }
+    }
 }
 
 /// The verb for signals and puts, which do not wait.

@@ -3,7 +3,9 @@
 //! Most programs have no such mistake, and there are as many counters as operations; so only what decides this is kept
 //! for each counter.
 
-use crate::ir::{Action, BlockId, ChannelKind, Op, Program, Rank};
+use crate::events::{Events, Give, ProxyRequest, StepSink, Take};
+use crate::ir::counter::CounterKind;
+use crate::ir::{BlockId, ChannelId, Rank, RankId};
 use crate::table::{Id, Table};
 
 /// Which blocks do something: none, one, or several.
@@ -61,10 +63,11 @@ struct Uses {
 
 /// Whether every counter balances and has one user at each end, or may have several. False for programs that use
 /// counters in pipelines: these need the full check.
-pub(super) fn is_sound(program: &Program) -> bool {
+pub(super) fn is_sound(events: &Events) -> bool {
+    let program = events.program();
     let mut uses = Table::default();
-    for rank in &program.ranks {
-        let Some(of_rank) = uses_of(rank) else { return false };
+    for (id, rank) in program.ranks.entries() {
+        let Some(of_rank) = uses_of(events, id, rank) else { return false };
         uses.push(of_rank);
     }
     program.ranks.entries().all(|(id, rank)| {
@@ -90,57 +93,72 @@ fn is_shared(end: &End) -> bool {
 }
 
 /// How a rank uses its counters; none where it has pipelines.
-fn uses_of(rank: &Rank) -> Option<Uses> {
+fn uses_of(events: &Events, id: RankId, rank: &Rank) -> Option<Uses> {
+    if rank.blocks.iter().flat_map(|block| &block.ops).any(|op| op.pipeline().is_some()) {
+        return None;
+    }
     let end = End { signals: NEVER, waits: NEVER, pushers: NOBODY };
     let semaphore = Semaphore { acquires: NEVER, releases: 0 };
-    let mut uses = Uses {
+    let uses = Uses {
         ends: vec![end; rank.channels.len()],
         semaphores: vec![semaphore; rank.semaphores.len()],
     };
-    for (id, block) in rank.blocks.entries() {
-        for op in &block.ops {
-            uses.add(id, op)?;
-        }
+    let mut quick = QuickCounts { events, rank: id, block: BlockId::default(), uses };
+    for block in rank.blocks.ids() {
+        quick.block = block;
+        events.visit_block(id, block, &mut quick);
     }
-    Some(uses)
+    Some(quick.uses)
 }
 
-impl Uses {
-    fn add(&mut self, block: BlockId, op: &Op) -> Option<()> {
-        match &op.action {
-            Action::Signal(signal) => {
-                for id in &signal.channels {
-                    self.ends.get_mut(id.index())?.signals.add(block);
-                }
-            }
-            Action::Wait(signal) => {
-                for id in &signal.channels {
-                    self.ends.get_mut(id.index())?.waits.add(block);
-                }
-            }
-            Action::Acquire(list) => {
-                for id in list {
-                    self.semaphores.get_mut(id.index())?.acquires.add(block);
-                }
-            }
-            Action::Release(list) => {
-                for id in list {
-                    self.semaphores.get_mut(id.index())?.releases += 1;
-                }
-            }
-            Action::Transfer(transfer) if transfer.via == Some(ChannelKind::Port) => {
-                let signals = transfer.verb.signals();
-                for id in &transfer.channels {
-                    let end = self.ends.get_mut(id.index())?;
-                    end.pushers.add(block);
-                    if signals {
-                        end.signals.add(block);
-                    }
-                }
-            }
-            Action::Pipeline(_) => return None,
-            Action::Transfer(_) | Action::Flush(_) | Action::Sync | Action::Barrier { .. } => {}
+/// Counts the uses of a rank's counters.
+struct QuickCounts<'a, 'p> {
+    events: &'a Events<'p>,
+    rank: RankId,
+    block: BlockId,
+    uses: Uses,
+}
+
+impl QuickCounts<'_, '_> {
+    fn signal(&mut self, channel: ChannelId) {
+        if let Some(end) = self.uses.ends.get_mut(channel.index()) {
+            end.signals.add(self.block);
         }
-        Some(())
+    }
+}
+
+impl StepSink for QuickCounts<'_, '_> {
+    fn take(&mut self, take: Take) {
+        let times = match self.events.kind_on(self.rank, take.counter) {
+            CounterKind::Channel(channel) => {
+                self.uses.ends.get_mut(channel.index()).map(|end| &mut end.waits)
+            }
+            CounterKind::Semaphore(id) => {
+                self.uses.semaphores.get_mut(id.index()).map(|row| &mut row.acquires)
+            }
+        };
+        times.into_iter().for_each(|times| times.add(self.block));
+    }
+
+    fn give(&mut self, give: Give) {
+        if let Some(channel) = give.channel {
+            self.signal(channel);
+        } else if let Some(counter) = give.counter
+            && let CounterKind::Semaphore(id) = self.events.kind_on(self.rank, counter)
+            && let Some(row) = self.uses.semaphores.get_mut(id.index())
+        {
+            row.releases += 1;
+        }
+    }
+
+    fn request(&mut self, request: ProxyRequest) {
+        if request.put.is_some()
+            && let Some(end) = self.uses.ends.get_mut(request.channel.index())
+        {
+            end.pushers.add(self.block);
+        }
+        if request.signal.is_some() {
+            self.signal(request.channel);
+        }
     }
 }

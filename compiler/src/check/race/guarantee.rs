@@ -14,7 +14,7 @@ use super::history::{History, MomentId, Source};
 use super::turn::TurnId;
 use crate::check::budget::{AGENTS, COMPARED, Exceeded};
 use crate::check::matching::InTurn;
-use crate::ir::counter::Counter;
+use crate::ir::counter::CounterKind;
 use crate::ir::{ChannelId, Program, RankId, SemaphoreId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,8 +43,8 @@ impl CounterKey {
     /// Whether the blocks that wait or acquire do so in turn.
     pub(super) fn is_taken_in_turn(self, in_turn: &InTurn<'_>) -> bool {
         match self {
-            CounterKey::Channel(rank, id) => in_turn.takes(rank, Counter::Channel(id)),
-            CounterKey::Semaphore(rank, id) => in_turn.takes(rank, Counter::Semaphore(id)),
+            CounterKey::Channel(rank, id) => in_turn.takes(rank, CounterKind::Channel(id)),
+            CounterKey::Semaphore(rank, id) => in_turn.takes(rank, CounterKind::Semaphore(id)),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! pipelines. A ring of as many windows is enough for a pipeline that takes such a counter in each round, and gives it
 //! back in each.
 
-use crate::ir::counter::{Counter, Owned, given, takes};
+use crate::ir::counter::{CounterKind, Owned, given, takes};
 use crate::ir::{Op, Program};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ fn initial(program: &Program) -> BTreeMap<Owned, u64> {
     let all = ranks.flat_map(|(rank, row)| {
         row.semaphores.entries().map(move |(id, semaphore)| {
             let value = u64::try_from(semaphore.initial).unwrap_or(0);
-            ((rank, Counter::Semaphore(id)), value)
+            ((rank, CounterKind::Semaphore(id)), value)
         })
     });
     all.collect()

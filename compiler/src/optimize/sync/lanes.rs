@@ -10,7 +10,7 @@
 //!   after, except for `put_with_signal_and_flush`, which returns when the put is done.
 
 use super::others::Others;
-use crate::ir::counter::Counter;
+use crate::ir::counter::CounterKind;
 use crate::ir::memory::{self, Access, Extent};
 use crate::ir::sharing::Sharing;
 use crate::ir::threads::{Share, find_share};
@@ -104,9 +104,9 @@ impl Use {
         let rank = context.block.0;
         match self {
             Use::Send(id) => context.sharing.is_sent(rank, ChannelId(id)),
-            Use::Wait(id) => context.sharing.is_shared(rank, Counter::Channel(ChannelId(id))),
+            Use::Wait(id) => context.sharing.is_shared(rank, CounterKind::Channel(ChannelId(id))),
             Use::Acquire(id) => {
-                context.sharing.is_shared(rank, Counter::Semaphore(SemaphoreId(id)))
+                context.sharing.is_shared(rank, CounterKind::Semaphore(SemaphoreId(id)))
             }
         }
     }
