@@ -437,6 +437,67 @@ collective shared(ranks: int, chunks: int = 1) {
     }
 }
 
+/// Ranks send what they add to, or get something twice: over ports, and where nobody waits for who has it from the step
+/// before.
+#[test]
+fn nobody_overwrites_what_is_still_read() {
+    let folder = empty();
+    let own = "collective shared(ranks: int, chunks: int = 1) {
+    input[chunks];
+    output[chunks];
+    ensures for c in 0..chunks if rank < 2 {
+        output[c] == reduce(r in 0..ranks: r.input[c])
+    }
+}
+collective stripes(ranks: int, chunks: int = 1) {
+    let own = [r in 0..ranks if r % 2 == rank % 2: r];
+    input[chunks];
+    output[chunks];
+    ensures for c in 0..chunks { output[c] == reduce(r in own: r.input[c]) }
+}
+collective halves(ranks: int, chunks: int = 1) {
+    let first = rank / (ranks / 2) * (ranks / 2);
+    input[chunks];
+    output[chunks];
+    ensures for c in 0..chunks { output[c] == reduce(r in first ..+ ranks / 2: r.input[c]) }
+}
+collective both(ranks: int, chunks: int = 1) {
+    input[chunks];
+    output[2 * chunks];
+    ensures for c in 0..chunks { output[c] == reduce(r in 0..=rank: r.input[c]) }
+    ensures for c in 0..chunks { output[chunks + c] == reduce(r in 0..ranks: r.input[c]) }
+}
+";
+    folder.write("own.ccl", own);
+    let rails = "rail_optimized(boxes=4,rails=2,spines=1)";
+    let rows = [
+        ("allreduce", "dgx_h100(boxes=4) --on 0,8,16,24 --steps 1"),
+        ("allreduce", "fat_tree(boxes=2,boxes_per_leaf=1) --on 0,8 --steps 1"),
+        ("allreduce", &format!("{rails} --steps 1")),
+        ("scan", &format!("{rails} --point 2,7,3")),
+        ("scan", "dgx_h100(boxes=2) --on 0,1,8,9 --point 2,5,4"),
+        ("own.ccl::shared", "dgx1 --point 3,3,4"),
+        ("own.ccl::stripes", "dgx1 --point 3,3,4"),
+        ("own.ccl::both", "dgx1 --point 3,4,3"),
+        ("own.ccl::both", "full(ranks=4) --point 2,5,4"),
+        ("own.ccl::halves", &format!("{rails} --point 3,3,4")),
+    ];
+    for (index, (collective, machine)) in rows.into_iter().enumerate() {
+        let line = format!("synth {collective} --topology {machine} -o r{index} --json");
+        let run = folder.cclc(&line);
+        assert!(matches!(run.status, Some(0 | 3)), "{line}: {}", run.stderr);
+        let found: Value = serde_json::from_str(&run.stdout).unwrap();
+        let points = found["points"].as_array().unwrap();
+        assert!(!points.is_empty(), "{line}: {found}");
+        for point in points {
+            let program = point["program"].as_str();
+            let program = program.unwrap_or_else(|| panic!("{line}: {point}"));
+            ends(folder.cclc(&format!("check {program} --deny warnings")), 0);
+            ends(folder.cclc(&format!("run {program} --schedules 8")), 0);
+        }
+    }
+}
+
 /// Two chunks for each neighbor take twice as long as one.
 #[test]
 fn rounds_are_those_of_all_chunks() {
