@@ -125,14 +125,23 @@ fn symmetric_machines_have_short_programs() {
         ("allgather", "full(ranks=128)", "--goal latency", "[w in ways: [0]]"),
         ("allgather", "dgx_h100(boxes=16)", "--goal bandwidth", "block hand[n in 0..nodes]"),
         ("reducescatter", "dgx_h100(boxes=8)", "--goal bandwidth", "block rail[q in rail_peers]"),
+        ("allreduce", "hypercube(dimensions=7)", "--goal latency", "for t in (0..7).rev() {"),
+        ("allreduce", "torus(rows=8,columns=16)", "--goal latency", "for t in (0..12).rev() {"),
+        ("allreduce", "ring(ranks=128)", "--goal latency", "for t in (0..64).rev() {"),
+        ("allreduce", "full(ranks=128)", "--steps 2", "x in sends[0][w]"),
+        ("allreduce", "dgx_h100(boxes=16)", "--goal bandwidth", "block piece[n in 0..nodes]"),
+        ("allgather", "torus(rows=8,columns=16)", "--goal bandwidth", "block lane["),
+        ("reducescatter", "torus(rows=8,columns=16)", "--goal bandwidth", "block lane["),
+        ("reducescatter", "hypercube(dimensions=7)", "--goal bandwidth", "block lane["),
     ];
     for (collective, machine, goal, rule) in rows {
         let line = format!("{collective} --topology {machine} {goal} -o one.ccl");
-        synthesize(&folder, &line, 0);
+        // Two steps of an AllReduce are not proved to be the best.
+        synthesize(&folder, &line, if goal == "--steps 2" { 3 } else { 0 });
         let program = folder.read("one.ccl");
         assert!(program.contains(rule), "{machine}: {program}");
         let [all, rules] = count_lines(&program);
-        assert!(rules <= 40 && all <= 60, "{machine}: {rules} of {all} lines");
+        assert!(rules <= 40 && all <= 70, "{collective} on {machine}: {rules} of {all} lines");
         ends(folder.cclc("fmt --check one.ccl"), 0);
         ends(folder.cclc("check one.ccl --deny warnings"), 0);
     }
@@ -166,7 +175,6 @@ fn trees_of_symmetric_machines_are_lanes() {
     }
 }
 
-/// Packets are for one or two steps over memory, and only where there is a folder for several programs.
 /// What an independent user found: times at a size are those of the buffer, and one hop is enough for an exchange.
 #[test]
 fn allreduces_are_measured_by_the_buffer() {
@@ -245,6 +253,7 @@ fn tables_are_written_where_they_are_wanted() {
     }
 }
 
+/// Packets are for one or two steps over memory, and only where there is a folder for several programs.
 #[test]
 fn short_messages_have_packets() {
     let folder = empty();
