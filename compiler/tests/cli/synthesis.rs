@@ -287,6 +287,18 @@ fn boxes_have_programs_of_formulas() {
     }
 }
 
+/// Where some pieces cross the network first and others last, a table of places says which ones, and not one of moves.
+#[test]
+fn boxes_with_slow_links_have_programs_of_formulas() {
+    let folder = empty();
+    synthesize(&folder, "alltoall --topology mi300x(boxes=2) --goal latency -o boxes.ccl", 3);
+    let text = folder.read("boxes.ccl");
+    assert!(text.contains("fn is_late(") && text.lines().count() <= 70, "{text}");
+    ends(folder.cclc("fmt --check boxes.ccl"), 0);
+    ends(folder.cclc("check boxes.ccl --deny warnings"), 0);
+    ends(folder.cclc("run boxes.ccl --schedules 8"), 0);
+}
+
 #[test]
 fn trees_have_programs() {
     let folder = empty();
