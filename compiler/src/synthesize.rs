@@ -35,7 +35,7 @@ mod trees;
 use crate::machine::Machine;
 use crate::syntax;
 pub use allreduce::write_allreduce_tree_program;
-pub use boxes::{RailBoxes, write_box_program};
+pub use boxes::{PlacePair, RailBoxes, write_box_program};
 pub use declared::{
     CommonSums, DeclaredHead, PieceDivision, divide_pieces, write_declared_program,
 };
@@ -194,7 +194,7 @@ pub fn write_step_program(
     if head.form == ProgramForm::Shortest
         && let Some(boxes) = RailBoxes::find(head, schedule)
     {
-        return write_box_program(head, boxes);
+        return write_box_program(head, &boxes);
     }
     let channels = find_channels(head, schedule)?;
     let mut text = String::new();

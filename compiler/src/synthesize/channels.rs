@@ -96,6 +96,14 @@ impl Channels {
         }
     }
 
+    /// What follows the way in the index of a channel: the rank there, if its kind depends on that.
+    pub(super) fn write_way_index(&self, peer: &str) -> String {
+        match self {
+            Channels::Memory | Channels::Ports => String::new(),
+            Channels::Nodes { .. } => format!(", {peer}"),
+        }
+    }
+
     /// The function that the constructor uses.
     pub(super) fn write_functions(&self, text: &mut String) -> fmt::Result {
         let Channels::Nodes { ranks_per_node: size } = self else { return Ok(()) };

@@ -11,7 +11,7 @@
 mod body;
 
 use super::channels::Channels;
-use super::rules::{TableNames, WayBinders, name_before, write_pairs, write_tables};
+use super::rules::{TableNames, WayBack, WayBinders, write_pairs, write_tables};
 use super::shifted::{ShiftRules, WaySteps};
 use super::{MAX_BLOCK_CHANNELS, MAX_BLOCKS, ProgramHead, write_declarations, write_head};
 use body::LaneBody;
@@ -188,7 +188,7 @@ impl<'a> LaneWriter<'a> {
     /// Writes the program.
     pub(super) fn write_program(&self, text: &mut String) -> fmt::Result {
         write_head(self.head, text)?;
-        write_tables(self.rules, &[TableNames::LEVELS], true, text)?;
+        write_tables(self.rules, &[TableNames::LEVELS], WayBack::OfWays, text)?;
         self.write_onward(text)?;
         self.channels.write_functions(text)?;
         write_declarations(self.head, true, text)?;
@@ -198,7 +198,7 @@ impl<'a> LaneWriter<'a> {
         let binders = format!("{share}t in 0..{steps}, v in 0..{ways}, w in hops[t][v]");
         let names = format!("{}t, v, w", self.share_index());
         let pairs = WayBinders { binders: &binders, names: &names };
-        write_pairs(self.channels, name_before(self.rules), &pairs, text)?;
+        write_pairs(self.channels, self.rules, &pairs, text)?;
         if self.adds_up && !self.channels.can_read() {
             let is_whole = self.head.chunks > 1 && !self.table.has_parts();
             let pieces = if is_whole { format!(", {}", self.head.chunks) } else { String::new() };
@@ -272,12 +272,10 @@ impl<'a> LaneWriter<'a> {
             "/// The {entries} that each lane {does}.
             let onward = [t in 0..{steps}: [v in 0..{ways}: [w in 0..{ways}: [x in {list}[t][w] if {condition}: x]]]];\n"
         )?;
-        let end = if self.is_deep() { " + [[v in ways: []]]" } else { "" };
-        let beyond = if self.is_deep() { "; none has any beyond the largest distance" } else { "" };
         writeln!(
             text,
-            "/// The ways of each lane{beyond}.
-            let hops = [t in 0..{steps}: [v in 0..{ways}: [w in 0..{ways} if onward[t][v][w].len() > 0: w]]]{end};\n"
+            "/// The ways of each lane.
+            let hops = [t in 0..{steps}: [v in 0..{ways}: [w in 0..{ways} if onward[t][v][w].len() > 0: w]]];\n"
         )
     }
 }

@@ -83,8 +83,7 @@ impl TwoLevels {
             block send[q in rail_peers] {{
                 wait out[q] relaxed;
                 pipeline unit = {WINDOW}, chunks = 1 {{
-                    put output[rank] -> q.output[rank] via out[q];
-                    signal out[q];
+                    put_with_signal output[rank] -> q.output[rank] via out[q];
                 }}
                 wait out[q];    // all has arrived
             }}
@@ -128,8 +127,7 @@ impl TwoLevels {
                 wait out[q] relaxed;
                 pipeline unit = {WINDOW}, chunks = 1 {{
                     reduce input[q], (p in node_peers: p.input[q]) -> input[q] via near[q.node, *];
-                    put input[q] -> q.parts[rank] via out[q];
-                    signal out[q];
+                    put_with_signal input[q] -> q.parts[rank] via out[q];
                 }}
                 meet(near[q.node, *]);    // all is read
                 wait out[q];

@@ -7,8 +7,8 @@
 use super::channels::Channels;
 use super::rows::TableSteps;
 use super::rules::{
-    EntryTexts, TableNames, count_blocks, find_entries, write_list_function, write_neighbors,
-    write_tables,
+    EntryTexts, TableNames, WayBack, count_blocks, find_entries, write_list_function,
+    write_neighbors, write_tables,
 };
 use super::shifted::{StepRules, WaySteps};
 use super::{MAX_BLOCK_CHANNELS, MAX_TABLE_MOVES, ProgramHead, write_head, write_opening};
@@ -87,8 +87,9 @@ fn write_ruled_gather(
     };
     let names = [TableNames::SENDS];
     let blocks = count_blocks(rules, channels, MAX_BLOCK_CHANNELS);
+    let back = if rules.is_symmetric() { WayBack::Unused } else { WayBack::OfRanks };
     write_head(head, text)?;
-    write_tables(rules, &names, !rules.is_symmetric(), text)?;
+    write_tables(rules, &names, back, text)?;
     write_list_function(table, &TableNames::SENDS, head.chunks, text)?;
     write_neighbors(rules, text)?;
     write_declarations(head, text)?;
@@ -103,15 +104,16 @@ fn write_ruled_gather(
     };
     let EntryTexts { list, binder, owner, offset, span, .. } =
         find_entries(table, &TableNames::SENDS, chunks);
+    let steps =
+        if table.is_single() { String::new() } else { format!("t in 0..{}, ", table.0.len()) };
     writeln!(
         text,
         "{open}
-        for t in 0..{}, w in {own_ways}, p in [at(rank, ways[w])], {binder} in {list} {{
-            let c = at(rank, {owner}){offset};",
-        table.0.len()
+        for {steps}w in {own_ways}, p in [at(rank, ways[w])], {binder} in {list} {{
+            let c = at(rank, {owner}){offset};"
     )?;
     let own = format!("put_packets output{span} -> p.inbox{span} via mem[p];");
-    if table.0.len() == 1 {
+    if table.is_single() {
         writeln!(text, "{own}\n}}")?;
     } else {
         writeln!(

@@ -26,7 +26,7 @@ const MAX_SHORT_STEP: usize = 22;
 pub(super) fn write_tables(
     rules: &ShiftRules,
     names: &[TableNames],
-    needs_before: bool,
+    back: WayBack,
     text: &mut String,
 ) -> fmt::Result {
     writeln!(text, "/// The ways: how far receivers are away from a rank.")?;
@@ -41,12 +41,43 @@ pub(super) fn write_tables(
     let sum = write_sum(&rules.group, "r", "x");
     writeln!(text, "/// The rank that is `x` away from `r`.")?;
     writeln!(text, "fn at(r: int, x: int) -> int = {sum};\n")?;
-    if needs_before && !is_involutory(&rules.group) {
-        let difference = write_difference(&rules.group, "r", "x");
-        writeln!(text, "/// The rank from which `r` is `x` away.")?;
-        writeln!(text, "fn before(r: int, x: int) -> int = {difference};\n")?;
+    if is_involutory(&rules.group) {
+        return Ok(());
     }
-    Ok(())
+    match back {
+        WayBack::Unused => Ok(()),
+        WayBack::OfRanks => {
+            let difference = write_difference(&rules.group, "r", "x");
+            writeln!(text, "/// The rank from which `r` is `x` away.")?;
+            writeln!(text, "fn before(r: int, x: int) -> int = {difference};\n")
+        }
+        WayBack::OfWays => {
+            let difference = write_difference(&rules.group, "rank", "ways[w]");
+            writeln!(text, "/// The rank from which the way `w` leads here.")?;
+            writeln!(text, "fn sender(w: int) -> rank = {difference};\n")
+        }
+    }
+}
+
+/// What a program has to find the rank from which a way leads to another one, unless that is as far away in both
+/// directions.
+#[derive(Clone, Copy)]
+pub(super) enum WayBack {
+    /// Nothing: nobody asks for it.
+    Unused,
+    /// A function of a rank and how far it is away.
+    OfRanks,
+    /// A function of the way to the rank that runs.
+    OfWays,
+}
+
+/// The rank from which a way leads here, where there is a function of ways for it.
+pub(super) fn write_sender(rules: &ShiftRules, way: &str) -> String {
+    if is_involutory(&rules.group) {
+        format!("at(rank, ways[{way}])")
+    } else {
+        format!("sender({way})")
+    }
 }
 
 /// The name of the function that leads back: where each way leads back, it is that which leads forth.
@@ -161,23 +192,22 @@ pub(super) fn write_neighbors(rules: &ShiftRules, text: &mut String) -> fmt::Res
 /// How the entries of a table are bound and read, for the step `t` and the way `w`.
 pub(super) fn find_entries(table: &WaySteps, names: &TableNames, chunks: u64) -> EntryTexts {
     let name = names.wholes;
+    let [step, slot] = if table.is_single() { ["0", ""] } else { ["t", "t, "] };
     let scale = if chunks == 1 { String::new() } else { format!(" * {chunks}") };
     if table.has_parts() {
         return EntryTexts {
-            list: format!("list_{name}(t, w)"),
+            list: format!("list_{name}({step}, w)"),
             binder: "s",
             owner: "s[0]",
             offset: format!("{scale} + s[1]"),
             span: "[c ..+ s[2]]".to_owned(),
-            slot: "t, w, s[0], s[1] ..+ s[2]".to_owned(),
+            slot: format!("{slot}w, s[0], s[1] ..+ s[2]"),
         };
     }
-    let [span, slot] = if chunks == 1 {
-        ["[c]".to_owned(), "t, w, x".to_owned()]
-    } else {
-        [format!("[c ..+ {chunks}]"), "t, w, x, ..".to_owned()]
-    };
-    let list = format!("{name}[t][w]");
+    let span = if chunks == 1 { "[c]".to_owned() } else { format!("[c ..+ {chunks}]") };
+    let pieces = if chunks == 1 { "" } else { ", .." };
+    let slot = format!("{slot}w, x{pieces}");
+    let list = format!("{name}[{step}][w]");
     EntryTexts { list, binder: "x", owner: "x", offset: scale, span, slot }
 }
 
@@ -190,8 +220,14 @@ pub(super) fn write_program(
 ) -> fmt::Result {
     let writer = RuleWriter::new(head, steps, channels);
     write_head(head, text)?;
+    if writer.is_split() {
+        // One more import follows those of the head.
+        text.truncate(text.trim_end().len());
+        let patterns = if writer.needs_farewell() { "{handshake, meet}" } else { "handshake" };
+        writeln!(text, "\nuse std::patterns::{patterns};\n")?;
+    }
     let names = writer.list_names();
-    write_tables(&steps.rules, &names, writer.needs_before(), text)?;
+    write_tables(&steps.rules, &names, writer.find_way_back(), text)?;
     writer.write_functions(&names, text)?;
     channels.write_functions(text)?;
     write_declarations(head, true, text)?;
@@ -252,9 +288,24 @@ impl<'a> RuleWriter<'a> {
             && self.rules().tables.iter().all(WaySteps::uses_all)
     }
 
-    fn needs_before(&self) -> bool {
+    fn find_way_back(&self) -> WayBack {
         let pushes_sums = self.steps.sums.is_some() && !self.channels.can_read();
-        self.is_split() || !self.meets_all() || pushes_sums
+        if self.is_split() {
+            WayBack::OfWays
+        } else if !self.meets_all() || pushes_sums {
+            WayBack::OfRanks
+        } else {
+            WayBack::Unused
+        }
+    }
+
+    /// The rank from which the way `w` leads here.
+    fn write_sender(&self, way: &str) -> String {
+        if self.is_split() {
+            write_sender(self.rules(), way)
+        } else {
+            format!("{}(rank, ways[{way}])", name_before(self.rules()))
+        }
     }
 
     fn write_functions(&self, names: &[TableNames], text: &mut String) -> fmt::Result {
@@ -266,7 +317,9 @@ impl<'a> RuleWriter<'a> {
 
     fn write_channels(&self, text: &mut String) -> fmt::Result {
         if self.is_split() {
-            write_pairs(self.channels, name_before(self.rules()), &WayBinders::PLAIN, text)?;
+            let binders = format!("w in 0..{}", self.rules().ways.len());
+            let binders = WayBinders { binders: &binders, names: "w" };
+            write_pairs(self.channels, self.rules(), &binders, text)?;
         } else {
             self.channels.write_declaration(text)?;
         }
@@ -282,7 +335,8 @@ impl<'a> RuleWriter<'a> {
                 entries.list
             };
             let pieces = if chunks == 1 { String::new() } else { format!(", {chunks}") };
-            writeln!(text, "scratch got[t in 0..{depth}, w in 0..{ways}, x in {owners}{pieces}];")?;
+            let step = if table.is_single() { String::new() } else { format!("t in 0..{depth}, ") };
+            writeln!(text, "scratch got[{step}w in 0..{ways}, x in {owners}{pieces}];")?;
         }
         Ok(())
     }
@@ -304,16 +358,16 @@ impl<'a> RuleWriter<'a> {
         }
     }
 
-    /// The channels over which the way `w` leads away, and those over which it leads to this rank.
-    fn find_ends(&self) -> WayEnds {
-        let name = self.channels.name();
+    /// The channels over which a way, or several, lead away, and those over which they lead to this rank.
+    fn find_ends(&self, way: &str) -> WayEnds {
         if self.is_split() {
-            WayEnds { away: "out[w, *]".to_owned(), here: "into[w, *]".to_owned() }
+            let all = self.channels.write_way_index("*");
+            WayEnds { away: format!("out[{way}{all}]"), here: format!("into[{way}{all}]") }
         } else {
-            let before = name_before(self.rules());
+            let name = self.channels.name();
             WayEnds {
-                away: format!("{name}[at(rank, ways[w])]"),
-                here: format!("{name}[{before}(rank, ways[w])]"),
+                away: format!("{name}[at(rank, ways[{way}])]"),
+                here: format!("{name}[{}]", self.write_sender(way)),
             }
         }
     }
@@ -326,60 +380,85 @@ impl<'a> RuleWriter<'a> {
         }
         let list = self.find_entries(index).list;
         let uses_all = self.table(index).is_some_and(WaySteps::uses_all);
-        let filter = if uses_all { String::new() } else { format!(" if {list}.len() > 0") };
-        let (ways, ends) = (self.list_ways(), self.find_ends());
+        let ways = self.list_ways();
+        let is_joined = self.is_split() && uses_all;
+        let ends = self.find_ends(if is_joined { &ways } else { "w" });
         let [signaled, awaited] = match exchange {
             Exchange::Away => [&ends.away, &ends.here],
             Exchange::Back => [&ends.here, &ends.away],
         };
+        if is_joined {
+            return writeln!(text, "signal {signaled};\nwait {awaited};");
+        }
+        let filter = if uses_all { String::new() } else { format!(" if {list}.len() > 0") };
         writeln!(text, "for w in {ways}{filter} {{ signal {signaled}; }}")?;
         writeln!(text, "for w in {ways}{filter} {{ wait {awaited}; }}")
     }
 
-    /// An exchange with all neighbors, whoever sends.
-    fn write_meeting(&self, comment: &str, modifier: &str, text: &mut String) -> fmt::Result {
-        let name = self.channels.name();
+    /// An exchange with all neighbors before anything is sent.
+    fn write_greeting(&self, text: &mut String) -> fmt::Result {
         if !self.is_split() {
-            return writeln!(
-                text,
-                "signal {name}[*]{modifier};{comment}\nwait {name}[*]{modifier};"
-            );
+            return self.channels.write_greeting(text);
         }
-        let ways = self.list_ways();
-        writeln!(
-            text,
-            "for w in {ways} {{ signal out[w, *], into[w, *]{modifier}; }}{comment}\nfor w in {ways} {{ wait out[w, *], into[w, *]{modifier}; }}"
-        )
+        let ends = self.find_ends(&self.list_ways());
+        writeln!(text, "handshake({} + {});", ends.away, ends.here)
+    }
+
+    /// An exchange with all neighbors before the end.
+    fn write_farewell(&self, text: &mut String) -> fmt::Result {
+        if !self.is_split() {
+            return self.channels.write_farewell(text);
+        }
+        let ends = self.find_ends(&self.list_ways());
+        writeln!(text, "meet({} + {});    // what I got has arrived", ends.away, ends.here)
+    }
+
+    /// Whether ranks read from others until the end, or proxies do for them.
+    fn needs_farewell(&self) -> bool {
+        self.steps.copies.is_none() || !self.channels.can_read()
     }
 
     fn write_body(&self, text: &mut String) -> fmt::Result {
-        let has_ports = !self.channels.can_read();
         self.open_block(text)?;
-        self.write_meeting("", " relaxed", text)?;
+        self.write_greeting(text)?;
         self.close_part(text)?;
         if let Some(index) = self.steps.sums {
-            let steps = self.table(index).map_or(0, |table| table.0.len());
-            writeln!(text, "for t in (0..{steps}).rev() {{")?;
+            let steps = self.open_steps(index, ".rev()", text)?;
             self.write_sums(index, text)?;
-            writeln!(text, "}}")?;
+            text.push_str(steps);
         }
         if let Some(index) = self.steps.copies {
-            let steps = self.table(index).map_or(0, |table| table.0.len());
-            writeln!(text, "for t in 0..{steps} {{")?;
+            let steps = self.open_steps(index, "", text)?;
             self.open_part(text)?;
             self.write_copies(index, text)?;
             self.close_part(text)?;
-            if self.is_split() && steps > 1 {
+            if self.is_split() && !steps.is_empty() {
                 writeln!(text, "barrier part[*];")?;
             }
-            writeln!(text, "}}")?;
+            text.push_str(steps);
         }
-        if self.steps.copies.is_none() || has_ports {
+        if self.needs_farewell() {
             self.open_part(text)?;
-            self.write_meeting("    // what I got has arrived", "", text)?;
+            self.write_farewell(text)?;
             self.close_part(text)?;
         }
         if self.is_split() { Ok(()) } else { writeln!(text, "}}") }
+    }
+
+    /// Opens the loop over the steps of a table, if there are several. What closes it is returned.
+    fn open_steps(
+        &self,
+        index: usize,
+        order: &str,
+        text: &mut String,
+    ) -> Result<&'static str, fmt::Error> {
+        let Some(table) = self.table(index).filter(|table| !table.is_single()) else {
+            return Ok("");
+        };
+        let steps = format!("0..{}", table.0.len());
+        let steps = if order.is_empty() { steps } else { format!("({steps}){order}") };
+        writeln!(text, "for t in {steps} {{")?;
+        Ok("}\n")
     }
 
     /// Opens the block, or each of several.
@@ -419,14 +498,14 @@ impl<'a> RuleWriter<'a> {
         let buffer = self.find_buffer();
         let EntryTexts { list, binder, owner, offset, span, slot } = self.find_entries(index);
         let (ways, via) = (self.list_ways(), self.find_via());
-        let before = name_before(self.rules());
+        let sender = self.write_sender("w");
         self.open_part(text)?;
         if self.channels.can_read() {
             self.write_exchange(index, Exchange::Back, text)?;
         } else {
             writeln!(
                 text,
-                "for w in {ways}, p in [{before}(rank, ways[w])], {binder} in {list} {{
+                "for w in {ways}, p in [{sender}], {binder} in {list} {{
                     let c = at(p, {owner}){offset};
                     put {buffer}{span} -> p.got[{slot}] via {};
                 }}",
@@ -462,7 +541,8 @@ impl<'a> RuleWriter<'a> {
     /// The channels of the way `w` to the rank `p`.
     fn find_via(&self) -> WayEnds {
         if self.is_split() {
-            WayEnds { away: "out[w, p]".to_owned(), here: "into[w, p]".to_owned() }
+            let peer = self.channels.write_way_index("p");
+            WayEnds { away: format!("out[w{peer}]"), here: format!("into[w{peer}]") }
         } else {
             let via = format!("{}[p]", self.channels.name());
             WayEnds { away: via.clone(), here: via }
@@ -512,25 +592,39 @@ pub(super) struct WayBinders<'t> {
     pub(super) names: &'t str,
 }
 
-impl WayBinders<'_> {
-    /// Only the way.
-    const PLAIN: WayBinders<'static> = WayBinders { binders: "w in 0..ways.len()", names: "w" };
-}
-
 /// The channels of each way: one leads away, and another one here, so that who sends is not who receives.
 pub(super) fn write_pairs(
     channels: &Channels,
-    before: &str,
+    rules: &ShiftRules,
     binders: &WayBinders<'_>,
     text: &mut String,
 ) -> fmt::Result {
-    let constructor = channels.write_constructor();
     let WayBinders { binders, names } = binders;
+    let peers = ["at(rank, ways[w])".to_owned(), write_sender(rules, "w")];
+    let [away, here] = peers.map(|peer| match channels {
+        Channels::Memory => {
+            WayItem { binder: String::new(), constructor: format!("memory({peer})") }
+        }
+        Channels::Ports => WayItem { binder: String::new(), constructor: format!("port({peer})") },
+        Channels::Nodes { .. } => WayItem {
+            binder: format!(", p in [{peer}]"),
+            constructor: channels.write_constructor().to_owned(),
+        },
+    });
+    let own = channels.write_way_index("rank");
     writeln!(
         text,
-        "channel out[{binders}, p in [at(rank, ways[w])]] = {constructor} to into[{names}, rank];
-        channel into[{binders}, p in [{before}(rank, ways[w])]] = {constructor} to out[{names}, rank];"
+        "channel out[{binders}{}] = {} to into[{names}{own}];
+        channel into[{binders}{}] = {} to out[{names}{own}];",
+        away.binder, away.constructor, here.binder, here.constructor
     )
+}
+
+/// The channels of all ways in one direction.
+struct WayItem {
+    /// What binds their ranks, if these are named.
+    binder: String,
+    constructor: String,
 }
 
 /// How many blocks share the ways, so that each has room for its channels and for the buffers behind them.

@@ -55,6 +55,11 @@ impl WaySteps {
         self.0.iter().flatten().any(|load| !load.parts.is_empty())
     }
 
+    /// Whether there is one step only.
+    pub(super) fn is_single(&self) -> bool {
+        self.0.len() == 1
+    }
+
     /// Whether something goes over each way in each step.
     pub(super) fn uses_all(&self) -> bool {
         self.0.iter().flatten().all(|load| !load.is_empty())

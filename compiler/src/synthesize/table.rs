@@ -1,5 +1,6 @@
 //! Programs in which a piece has the same place on all ranks. What is added up is read by the rank that adds, over memory
-//! channels; where there are ports, which cannot read, it is put into its scratch memory.
+//! channels; where there are ports, which cannot read, or where others add to it in the same step, it is put into its
+//! scratch memory.
 
 use super::channels::{Channels, RowEnds};
 use super::rows::TableSteps;
@@ -45,7 +46,8 @@ pub(super) fn write_program(
     let reductions = TableSteps::select(schedule, MoveAction::Reduce);
     let copies = TableSteps::select(schedule, MoveAction::Copy);
     // What others add to in the same step cannot be read from them either.
-    let needs_slots = !channels.can_read() || sends_what_it_adds(schedule);
+    let is_exchange = sends_what_it_adds(schedule);
+    let needs_slots = !channels.can_read() || is_exchange;
     let is_mirrored = !needs_slots
         && !reductions.steps.is_empty()
         && !copies.steps.is_empty()
@@ -54,6 +56,7 @@ pub(super) fn write_program(
         channels,
         buffer: find_buffer(head.kind),
         slots: needs_slots.then(|| ReceiveSlots::assign(&reductions)),
+        is_exchange,
     };
     write_head(head, text)?;
     let plain = |own: &Move| format!("[{}, {}, {}]", own.piece.0, own.from, own.to);
@@ -98,7 +101,12 @@ pub(super) fn write_program(
     if !copies.steps.is_empty() {
         writer.write_copies(text)?;
     }
-    if copies.steps.is_empty() || needs_slots {
+    // Where there are no slots, ranks read from others, and where there are ports, proxies read until all has arrived.
+    let is_read = match (channels.can_read(), copies.steps.is_empty()) {
+        (true, is_last) => is_last && !needs_slots,
+        (false, is_last) => !is_last || !is_exchange,
+    };
+    if is_read {
         channels.write_farewell(text)?;
     }
     writeln!(text, "}}\n}}")
@@ -125,6 +133,8 @@ struct TableWriter<'a> {
     buffer: &'static str,
     /// Where what arrives over ports is added from; none if there are no ports.
     slots: Option<ReceiveSlots<'a>>,
+    /// Whether ranks send what they add to in the same step.
+    is_exchange: bool,
 }
 
 impl TableWriter<'_> {
@@ -138,6 +148,10 @@ impl TableWriter<'_> {
             )?;
         }
         self.channels.write_exchange(ends, text)?;
+        if self.is_exchange && !self.channels.can_read() {
+            writeln!(text, "// What I sent has arrived: proxies read it no longer.")?;
+            self.channels.write_exchange(RowEnds { from: to, to: from }, text)?;
+        }
         let read = if self.slots.is_some() {
             "parts[s[3]]".to_owned()
         } else {

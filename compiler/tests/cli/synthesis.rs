@@ -125,14 +125,23 @@ fn symmetric_machines_have_short_programs() {
         ("allgather", "full(ranks=128)", "--goal latency", "[w in ways: [0]]"),
         ("allgather", "dgx_h100(boxes=16)", "--goal bandwidth", "block hand[n in 0..nodes]"),
         ("reducescatter", "dgx_h100(boxes=8)", "--goal bandwidth", "block rail[q in rail_peers]"),
+        ("allreduce", "hypercube(dimensions=7)", "--goal latency", "for t in (0..7).rev() {"),
+        ("allreduce", "torus(rows=8,columns=16)", "--goal latency", "for t in (0..12).rev() {"),
+        ("allreduce", "ring(ranks=128)", "--goal latency", "for t in (0..64).rev() {"),
+        ("allreduce", "full(ranks=128)", "--steps 2", "x in sends[0][w]"),
+        ("allreduce", "dgx_h100(boxes=16)", "--goal bandwidth", "block piece[n in 0..nodes]"),
+        ("allgather", "torus(rows=8,columns=16)", "--goal bandwidth", "block lane["),
+        ("reducescatter", "torus(rows=8,columns=16)", "--goal bandwidth", "block lane["),
+        ("reducescatter", "hypercube(dimensions=7)", "--goal bandwidth", "block lane["),
     ];
     for (collective, machine, goal, rule) in rows {
         let line = format!("{collective} --topology {machine} {goal} -o one.ccl");
-        synthesize(&folder, &line, 0);
+        // Two steps of an AllReduce are not proved to be the best.
+        synthesize(&folder, &line, if goal == "--steps 2" { 3 } else { 0 });
         let program = folder.read("one.ccl");
         assert!(program.contains(rule), "{machine}: {program}");
         let [all, rules] = count_lines(&program);
-        assert!(rules <= 40 && all <= 60, "{machine}: {rules} of {all} lines");
+        assert!(rules <= 40 && all <= 70, "{collective} on {machine}: {rules} of {all} lines");
         ends(folder.cclc("fmt --check one.ccl"), 0);
         ends(folder.cclc("check one.ccl --deny warnings"), 0);
     }
@@ -166,7 +175,6 @@ fn trees_of_symmetric_machines_are_lanes() {
     }
 }
 
-/// Packets are for one or two steps over memory, and only where there is a folder for several programs.
 /// What an independent user found: times at a size are those of the buffer, and one hop is enough for an exchange.
 #[test]
 fn allreduces_are_measured_by_the_buffer() {
@@ -245,6 +253,7 @@ fn tables_are_written_where_they_are_wanted() {
     }
 }
 
+/// Packets are for one or two steps over memory, and only where there is a folder for several programs.
 #[test]
 fn short_messages_have_packets() {
     let folder = empty();
@@ -276,6 +285,18 @@ fn boxes_have_programs_of_formulas() {
         assert!(text.lines().filter(is_code).count() <= 40, "{text}");
         ends(folder.cclc("check boxes.ccl --deny warnings"), 0);
     }
+}
+
+/// Where some pieces cross the network first and others last, a table of places says which ones, and not one of moves.
+#[test]
+fn boxes_with_slow_links_have_programs_of_formulas() {
+    let folder = empty();
+    synthesize(&folder, "alltoall --topology mi300x(boxes=2) --goal latency -o boxes.ccl", 3);
+    let text = folder.read("boxes.ccl");
+    assert!(text.contains("fn is_late(") && text.lines().count() <= 70, "{text}");
+    ends(folder.cclc("fmt --check boxes.ccl"), 0);
+    ends(folder.cclc("check boxes.ccl --deny warnings"), 0);
+    ends(folder.cclc("run boxes.ccl --schedules 8"), 0);
 }
 
 #[test]
@@ -433,6 +454,67 @@ collective shared(ranks: int, chunks: int = 1) {
             ends(folder.cclc(&format!("fmt --check {program}")), 0);
             ends(folder.cclc(&format!("check {program} --deny warnings")), 0);
             ends(folder.cclc(&format!("run {program} --schedules 4")), 0);
+        }
+    }
+}
+
+/// Ranks send what they add to, or get something twice: over ports, and where nobody waits for who has it from the step
+/// before.
+#[test]
+fn nobody_overwrites_what_is_still_read() {
+    let folder = empty();
+    let own = "collective shared(ranks: int, chunks: int = 1) {
+    input[chunks];
+    output[chunks];
+    ensures for c in 0..chunks if rank < 2 {
+        output[c] == reduce(r in 0..ranks: r.input[c])
+    }
+}
+collective stripes(ranks: int, chunks: int = 1) {
+    let own = [r in 0..ranks if r % 2 == rank % 2: r];
+    input[chunks];
+    output[chunks];
+    ensures for c in 0..chunks { output[c] == reduce(r in own: r.input[c]) }
+}
+collective halves(ranks: int, chunks: int = 1) {
+    let first = rank / (ranks / 2) * (ranks / 2);
+    input[chunks];
+    output[chunks];
+    ensures for c in 0..chunks { output[c] == reduce(r in first ..+ ranks / 2: r.input[c]) }
+}
+collective both(ranks: int, chunks: int = 1) {
+    input[chunks];
+    output[2 * chunks];
+    ensures for c in 0..chunks { output[c] == reduce(r in 0..=rank: r.input[c]) }
+    ensures for c in 0..chunks { output[chunks + c] == reduce(r in 0..ranks: r.input[c]) }
+}
+";
+    folder.write("own.ccl", own);
+    let rails = "rail_optimized(boxes=4,rails=2,spines=1)";
+    let rows = [
+        ("allreduce", "dgx_h100(boxes=4) --on 0,8,16,24 --steps 1"),
+        ("allreduce", "fat_tree(boxes=2,boxes_per_leaf=1) --on 0,8 --steps 1"),
+        ("allreduce", &format!("{rails} --steps 1")),
+        ("scan", &format!("{rails} --point 2,7,3")),
+        ("scan", "dgx_h100(boxes=2) --on 0,1,8,9 --point 2,5,4"),
+        ("own.ccl::shared", "dgx1 --point 3,3,4"),
+        ("own.ccl::stripes", "dgx1 --point 3,3,4"),
+        ("own.ccl::both", "dgx1 --point 3,4,3"),
+        ("own.ccl::both", "full(ranks=4) --point 2,5,4"),
+        ("own.ccl::halves", &format!("{rails} --point 3,3,4")),
+    ];
+    for (index, (collective, machine)) in rows.into_iter().enumerate() {
+        let line = format!("synth {collective} --topology {machine} -o r{index} --json");
+        let run = folder.cclc(&line);
+        assert!(matches!(run.status, Some(0 | 3)), "{line}: {}", run.stderr);
+        let found: Value = serde_json::from_str(&run.stdout).unwrap();
+        let points = found["points"].as_array().unwrap();
+        assert!(!points.is_empty(), "{line}: {found}");
+        for point in points {
+            let program = point["program"].as_str();
+            let program = program.unwrap_or_else(|| panic!("{line}: {point}"));
+            ends(folder.cclc(&format!("check {program} --deny warnings")), 0);
+            ends(folder.cclc(&format!("run {program} --schedules 8")), 0);
         }
     }
 }

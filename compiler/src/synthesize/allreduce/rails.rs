@@ -68,15 +68,13 @@ impl ReducedRails {
                         wait into[*];
                         reduce output[q], parts[*] -> output[q];
                     }} else {{
-                        put output[q] -> q.parts[rank] via out[q];
-                        signal out[q];
+                        put_with_signal output[q] -> q.parts[rank] via out[q];
                     }}
                 }}
                 pipeline unit = {WINDOW}, chunks = 1 {{
                     // It goes along the rail, and then to the others of my node.
                     if q == rank {{
-                        put output[q] -> (p in rail_peers: p.output[q]) via into[*];
-                        signal into[*];
+                        put_with_signal output[q] -> (p in rail_peers: p.output[q]) via into[*];
                     }} else {{
                         wait out[q];
                     }}

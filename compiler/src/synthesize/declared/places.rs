@@ -1,4 +1,7 @@
 //! Where the pieces of a schedule are on each rank: in its input, in its output, or in scratch memory.
+//!
+//! A place is written in one step only. So nobody has to wait until what was there has been read, by other ranks or by
+//! proxies of ports: whatever arrives, or is added up, later goes to another place, and in the last step to the output.
 
 use super::values::AssignedValues;
 use std::collections::BTreeMap;
@@ -78,6 +81,10 @@ impl PlacedMoves {
         }
         let mut moves: Vec<&Move> = schedule.moves.iter().collect();
         moves.sort();
+        let last_steps: BTreeMap<PieceOnRank, u32> = moves
+            .iter()
+            .map(|own| (PieceOnRank { rank: own.to, piece: own.piece }, own.step))
+            .collect();
         let mut steps = Vec::new();
         for of_step in moves.chunk_by(|one, other| one.step == other.step) {
             // What is sent is what was there before the step.
@@ -85,22 +92,22 @@ impl PlacedMoves {
                 .iter()
                 .map(|own| held.get(&PieceOnRank { rank: own.from, piece: own.piece }).copied())
                 .collect();
+            let mut targets: BTreeMap<PieceOnRank, PlaceOnRank> = BTreeMap::new();
             let mut placed = Vec::new();
             for (own, source) in of_step.iter().zip(sources) {
                 let Some(source) = source else { continue };
                 let here = PieceOnRank { rank: own.to, piece: own.piece };
-                let output =
-                    values.of_pieces.get(&own.piece).and_then(|value| value.find_output(own.to));
-                let known = held.get(&here).copied();
-                let mut find_target = || match (known, output) {
-                    (Some(PlaceOnRank::Scratch(slot)), _) => PlaceOnRank::Scratch(slot),
-                    (_, Some(output)) => PlaceOnRank::Output(output),
-                    (_, None) => slots.take(own.to),
-                };
-                let target = find_target();
-                let (landing, sum) = match (own.action, known) {
-                    (MoveAction::Reduce, Some(own_place)) => {
-                        (slots.take(own.to), Some(PlacedSum { own: own_place, target }))
+                let value = values.of_pieces.get(&own.piece);
+                let is_last = last_steps.get(&here) == Some(&own.step);
+                let output = value.and_then(|value| value.find_output(own.to));
+                let output = if is_last { output } else { None };
+                let target = *targets.entry(here).or_insert_with(|| match output {
+                    Some(output) => PlaceOnRank::Output(output),
+                    None => slots.take(own.to),
+                });
+                let (landing, sum) = match (own.action, held.get(&here)) {
+                    (MoveAction::Reduce, Some(known)) => {
+                        (slots.take(own.to), Some(PlacedSum { own: *known, target }))
                     }
                     (MoveAction::Reduce, None) | (MoveAction::Copy, _) => (target, None),
                 };

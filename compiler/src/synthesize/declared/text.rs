@@ -159,7 +159,8 @@ impl PlacedMoves {
             .filter_map(|own| own.sum)
             .map(|sum| PlacedSum { own: kind(sum.own), target: kind(sum.target) })
             .collect();
-        sums.sort();
+        // What is added to a sum in the output comes after what begins it, which may be anywhere else.
+        sums.sort_by_key(|sum| (matches!(sum.own, PlaceOnRank::Output(_)), *sum));
         sums.dedup();
         writeln!(text, "for step in steps {{")?;
         let is_single = puts.len() == 1;

@@ -2,7 +2,7 @@
 
 use super::LaneWriter;
 use crate::synthesize::WINDOW;
-use crate::synthesize::rules::name_before;
+use crate::synthesize::rules::write_sender;
 use std::fmt::{self, Write as _};
 use synth::collective::CollectiveKind;
 
@@ -30,11 +30,12 @@ impl<'t> ChannelCall<'t> {
 impl LaneBody<'_> {
     pub(super) fn write(&self, text: &mut String) -> fmt::Result {
         let ways = self.writer.rules.ways.len();
+        let last = self.writer.table.0.len().saturating_sub(1);
         if self.writer.is_deep() {
             writeln!(
                 text,
                 "let came = [u in 0..{ways} if t > 0 && onward[t - 1][u][v].len() > 0: u];
-                let leaves = [w in hops[t][v] if hops[t + 1][w].len() == 0: w];"
+                let leaves = [w in hops[t][v] if t == {last} || hops[t + 1][w].len() == 0: w];"
             )?;
         }
         match (self.writer.adds_up, self.writer.channels.can_read()) {
@@ -106,9 +107,9 @@ impl LaneBody<'_> {
         if !self.writer.is_deep() {
             return Ok(());
         }
-        let share = self.writer.share_index();
+        let (share, all) = (self.writer.share_index(), self.index_all());
         let ChannelCall { verb, family, modifier } = call;
-        writeln!(text, "for u in came {{ {verb} {family}[{share}t - 1, u, v, *]{modifier}; }}")
+        writeln!(text, "for u in came {{ {verb} {family}[{share}t - 1, u, v{all}]{modifier}; }}")
     }
 
     /// A signal or a wait over all channels to lanes that pass something on.
@@ -116,22 +117,32 @@ impl LaneBody<'_> {
         if !self.writer.is_deep() {
             return Ok(());
         }
-        let share = self.writer.share_index();
+        let (share, all) = (self.writer.share_index(), self.index_all());
         writeln!(
             text,
-            "for w in hops[t][v] if !leaves.contains(w) {{ {verb} out[{share}t, v, w, *]; }}"
+            "for w in hops[t][v] if !leaves.contains(w) {{ {verb} out[{share}t, v, w{all}]; }}"
         )
+    }
+
+    /// What follows a way in the index of all its channels.
+    fn index_all(&self) -> String {
+        self.writer.channels.write_way_index("*")
+    }
+
+    /// What follows a way in the index of its channel to the rank `p`.
+    fn index_peer(&self) -> String {
+        self.writer.channels.write_way_index("p")
     }
 
     /// The indices of the channels to lanes without any others behind them.
     fn leaves(&self) -> String {
         let leaves = if self.writer.is_deep() { "leaves" } else { "*" };
-        format!("{}t, v, {leaves}, *", self.writer.share_index())
+        format!("{}t, v, {leaves}{}", self.writer.share_index(), self.index_all())
     }
 
     /// The indices of all channels of a lane.
     fn all(&self) -> String {
-        format!("{}t, v, *, *", self.writer.share_index())
+        format!("{}t, v, *{}", self.writer.share_index(), self.index_all())
     }
 
     fn find_buffer(&self) -> &'static str {
@@ -146,11 +157,12 @@ impl LaneBody<'_> {
         self.write_came(&ChannelCall::new("wait", "into"), text)?;
         let (entries, chunk) = (self.bind_entries("[t][v][w]"), self.find_chunk("rank"));
         let (span, share) = (self.find_span(), self.writer.share_index());
+        let peer = self.index_peer();
         writeln!(
             text,
             "for w in hops[t][v], p in [at(rank, ways[w])], {entries} {{
                 let c = {chunk};
-                put {buffer}{span} -> p.{buffer}{span} via out[{share}t, v, w, p];
+                put {buffer}{span} -> p.{buffer}{span} via out[{share}t, v, w{peer}];
             }}"
         )?;
         self.write_passing("signal", text)?;
@@ -180,10 +192,11 @@ impl LaneBody<'_> {
         self.write_passing("wait", text)?;
         let (sums, chunk) = (self.bind_sums(), self.find_chunk("rank"));
         let (span, share) = (self.find_span(), self.writer.share_index());
+        let peer = self.index_peer();
         let sums = format!(
             "for {sums}, p in [at(rank, ways[w])] {{
                 let c = {chunk};
-                reduce {buffer}{span}, p.{buffer}{span} -> {buffer}{span} via out[{share}t, v, w, p];
+                reduce {buffer}{span}, p.{buffer}{span} -> {buffer}{span} via out[{share}t, v, w{peer}];
             }}"
         );
         self.write_turn(&sums, text)?;
@@ -195,7 +208,6 @@ impl LaneBody<'_> {
 
     fn write_pushes(&self, text: &mut String) -> fmt::Result {
         let (buffer, leaves, all) = (self.find_buffer(), self.leaves(), self.all());
-        let before = name_before(self.writer.rules);
         writeln!(text, "signal out[{all}] relaxed;")?;
         self.write_came(&ChannelCall::new("wait", "into").relaxed(), text)?;
         writeln!(text, "wait into[{leaves}] relaxed;")?;
@@ -204,12 +216,14 @@ impl LaneBody<'_> {
         let [here, there] = ["rank", "p"].map(|rank| self.find_chunk(rank));
         let [slot, slot_up] = ["t, v, w", "t - 1, u, v"].map(|lane| self.find_slot(lane));
         let (span, share) = (self.find_span(), self.writer.share_index());
+        let peer = self.index_peer();
+        let [sender, sender_up] = ["w", "v"].map(|way| write_sender(self.writer.rules, way));
         let sent = if self.writer.is_deep() { "leaves" } else { "hops[t][v]" };
         writeln!(
             text,
-            "for w in {sent}, p in [{before}(rank, ways[w])], {own} {{
+            "for w in {sent}, p in [{sender}], {own} {{
                 let c = {there};
-                put {buffer}{span} -> p.{slot} via into[{share}t, v, w, p];
+                put {buffer}{span} -> p.{slot} via into[{share}t, v, w{peer}];
             }}
             signal into[{leaves}];
             wait out[{all}];"
@@ -225,9 +239,9 @@ impl LaneBody<'_> {
         if self.writer.is_deep() {
             writeln!(
                 text,
-                "for u in came, p in [{before}(rank, ways[v])], {up} {{
+                "for u in came, p in [{sender_up}], {up} {{
                     let c = {there};
-                    put {buffer}{span} -> p.{slot_up} via into[{share}t - 1, u, v, p];
+                    put {buffer}{span} -> p.{slot_up} via into[{share}t - 1, u, v{peer}];
                 }}"
             )?;
         }
