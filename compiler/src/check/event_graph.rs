@@ -15,7 +15,8 @@ mod turns;
 
 use super::budget::MOMENTS;
 use crate::diagnostic::witness::{self, Event, Step};
-use crate::events::{self, BlockSteps, Events, StepBuffer};
+use crate::events::{self, BlockSteps, CounterId, Events, StepBuffer};
+use crate::ir::counter::CounterKind;
 use crate::ir::{BarrierId, BlockId, ChannelId, Op, OriginId, Program, RankId, SemaphoreId};
 use crate::source::At;
 use chains::Packets;
@@ -45,6 +46,10 @@ pub(super) struct Line<'p> {
     pub(super) op: &'p Op,
     /// Where in the block.
     pub(super) step: Step,
+    /// Whether others can learn from it what the block did before: it gives something, or is a barrier.
+    pub(super) tells: bool,
+    /// Whether the block learns from it what others did: it takes something, waits for packets, or is a barrier.
+    pub(super) hears: bool,
 }
 
 /// A request to a proxy.
@@ -213,6 +218,18 @@ impl<'p> EventGraph<'p> {
             Some(Chain::Block { lines, .. }) => lines,
             Some(Chain::Proxy { .. } | Chain::User { .. }) | None => &[],
         }
+    }
+
+    /// The program's steps.
+    pub(super) fn events(&self) -> &Events<'p> {
+        &self.events
+    }
+
+    /// The rank whose signals arrive at a counter; none for semaphores.
+    pub(super) fn peer_of(&self, counter: CounterId) -> Option<RankId> {
+        let counter = self.events.counter(counter)?;
+        let CounterKind::Channel(channel) = counter.kind else { return None };
+        self.program.ranks.lookup(counter.rank)?.channels.lookup(channel)?.peer()
     }
 
     /// Looks at a step of a block; none for other agents, and beyond the last step.

@@ -4,16 +4,17 @@
 
 use super::event_graph::{Agent, EventGraph, Line, Moment};
 use super::names;
+use crate::events::{CounterOfRank, Give, Step, Strength, Take};
+use crate::ir::counter::CounterKind;
 use crate::ir::{
-    Action, Buffer, ChannelId, ChannelKind, Operand, OperandSide, RankId, SemaphoreId, Transfer,
-    Verb, Where, memory,
+    Action, Buffer, ChannelId, Operand, OperandSide, RankId, SemaphoreId, Verb, Where, memory,
 };
 
-/// The next operation of a moment's block that signals others, in any way (see [`tells`]).
+/// The next operation of a moment's block that signals others, in any way ([`Line::tells`]).
 pub(super) fn after(graph: &EventGraph, moment: Moment) -> Option<Moment> {
     let (agent, line) = graph.line(moment)?;
     let mut behind = (line + 1..).zip(graph.lines(agent).iter().skip(line as usize + 1));
-    let (at, _) = behind.find(|(_, line)| tells(&line.op.action))?;
+    let (at, _) = behind.find(|(_, line)| line.tells)?;
     Some(Moment { launch: moment.launch, agent, at })
 }
 
@@ -21,38 +22,46 @@ pub(super) fn after(graph: &EventGraph, moment: Moment) -> Option<Moment> {
 pub(super) fn teller(graph: &EventGraph, moment: Moment) -> Option<Moment> {
     let (agent, at) = graph.line(moment)?;
     let own = Moment { agent, at, ..moment };
-    let signals = line(graph, own).is_some_and(|line| tells(&line.op.action));
+    let signals = line(graph, own).is_some_and(|line| line.tells);
     if signals { Some(own) } else { after(graph, moment) }
 }
 
-/// The last operation before a moment, in its block, that waits for others in any way (see [`hears`]).
+/// The last operation before a moment, in its block, that waits for others in any way ([`Line::hears`]).
 pub(super) fn before(graph: &EventGraph, moment: Moment) -> Option<Moment> {
     let (agent, line) = graph.line(moment)?;
     let lines = graph.lines(agent).get(..line as usize)?;
-    let at = lines.iter().rposition(|line| hears(&line.op.action))?;
+    let at = lines.iter().rposition(|line| line.hears)?;
     Some(Moment { launch: moment.launch, agent, at: at as u32 })
 }
 
 /// The first wait of a block for a signal from a rank.
 pub(super) fn first_wait_for(graph: &EventGraph, agent: Agent, peer: RankId) -> Option<Moment> {
-    let rank = graph.rank(agent);
-    let waits = |line: &Line| {
-        matches!(&line.op.action, Action::Wait(signal)
-            if peers(graph, rank, &signal.channels).contains(&peer.0))
+    let lines = 0..graph.lines(agent).len() as u32;
+    let waits = |at: &u32| {
+        let is_from = |take: &Take| graph.peer_of(take.counter) == Some(peer);
+        graph.with_step(agent, *at, |step| step.takes.iter().any(is_from)).unwrap_or(false)
     };
-    let at = graph.lines(agent).iter().position(waits)?;
-    Some(Moment { launch: 0, agent, at: at as u32 })
+    Some(Moment { launch: 0, agent, at: lines.into_iter().find(waits)? })
 }
 
 /// The last signal of a block to a rank that is not relaxed.
 pub(super) fn last_signal_to(graph: &EventGraph, agent: Agent, peer: RankId) -> Option<Moment> {
-    let rank = graph.rank(agent);
-    let signals = |line: &Line| {
-        matches!(&line.op.action, Action::Signal(signal)
-            if !signal.relaxed && peers(graph, rank, &signal.channels).contains(&peer.0))
+    let lines = 0..graph.lines(agent).len() as u32;
+    let signals = |at: &u32| {
+        let is_to = |give: &Give| {
+            let arrives = give.counter.and_then(|id| graph.events().counter(id));
+            let is_signal = give.channel.is_some() && give.strength == Strength::Strong;
+            is_signal && arrives.is_some_and(|counter| counter.rank == peer)
+        };
+        // A put with a signal is none that could have come earlier: its data goes with it.
+        let look = |step: &Step| {
+            let requests = step.requests.iter().filter(|request| request.put.is_none());
+            let mut signals = requests.filter_map(|request| request.signal.as_ref());
+            step.gives.iter().any(is_to) || signals.any(is_to)
+        };
+        graph.with_step(agent, *at, look).unwrap_or(false)
     };
-    let at = graph.lines(agent).iter().rposition(signals)?;
-    Some(Moment { launch: 0, agent, at: at as u32 })
+    Some(Moment { launch: 0, agent, at: lines.into_iter().rev().find(signals)? })
 }
 
 /// "block `main` of rank 3"
@@ -107,21 +116,15 @@ pub(super) fn heard(graph: &EventGraph, moment: Moment) -> String {
 
 /// The wait on rank `on` that receives what an operation signals.
 pub(super) fn hearer(graph: &EventGraph, told: Moment, on: RankId) -> Option<Moment> {
-    let row = graph.program.ranks.lookup(graph.rank(told.agent))?;
-    let channels = match &line(graph, told)?.op.action {
-        Action::Signal(signal) => &signal.channels,
-        Action::Transfer(transfer) => &transfer.channels,
-        Action::Sync
-        | Action::Barrier { .. }
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Release(_)
-        | Action::Pipeline(_) => return None,
-    };
-    let ends = channels.iter().filter_map(|channel| row.channels.lookup(*channel));
-    let mut there = ends.filter(|end| end.peer() == Some(on)).filter_map(|end| end.partner);
-    there.find_map(|there| graph.wait_for(on, there, graph.giver(told, there, on)?))
+    let arrivals = graph.with_step(told.agent, told.at, |step| {
+        let signals = step.requests.iter().filter_map(|request| request.signal.as_ref());
+        let counters = signals.chain(step.gives).filter_map(|give| give.counter);
+        counters.filter_map(|id| graph.events().counter(id)).collect::<Vec<CounterOfRank>>()
+    })?;
+    arrivals.into_iter().filter(|counter| counter.rank == on).find_map(|counter| {
+        let CounterKind::Channel(there) = counter.kind else { return None };
+        graph.wait_for(on, there, graph.giver(told, there, on)?)
+    })
 }
 
 /// A chunk of a rank's buffer.
@@ -254,36 +257,4 @@ fn semaphores(graph: &EventGraph, rank: RankId, list: &[SemaphoreId]) -> String 
     let row = graph.program.ranks.lookup(rank);
     let names = list.iter().filter_map(|id| row?.semaphores.lookup(*id));
     names.map(|row| format!("`{}`", row.name)).collect::<Vec<_>>().join(", ")
-}
-
-/// Whether others can learn from an operation what its block did before.
-pub(super) fn tells(action: &Action) -> bool {
-    match action {
-        Action::Signal(_) | Action::Release(_) | Action::Barrier { .. } => true,
-        Action::Transfer(transfer) => {
-            transfer.via == Some(ChannelKind::Port) && transfer.verb.signals()
-        }
-        Action::Sync
-        | Action::Wait(_)
-        | Action::Flush(_)
-        | Action::Acquire(_)
-        | Action::Pipeline(_) => false,
-    }
-}
-
-/// Whether a block learns from an operation what others did.
-pub(super) fn hears(action: &Action) -> bool {
-    match action {
-        Action::Wait(_) | Action::Acquire(_) | Action::Barrier { .. } => true,
-        Action::Transfer(transfer) => reads_packets(transfer),
-        Action::Sync
-        | Action::Signal(_)
-        | Action::Flush(_)
-        | Action::Release(_)
-        | Action::Pipeline(_) => false,
-    }
-}
-
-fn reads_packets(transfer: &Transfer) -> bool {
-    (0..transfer.sources.len()).any(|index| memory::reads_packets(transfer.verb, index))
 }

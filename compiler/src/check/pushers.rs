@@ -1,24 +1,37 @@
-//! Who pushes requests to the proxies of port channels. A flush is one: it comes behind those that were pushed before.
+//! Who pushes requests to the proxies of port channels. A flush that waits is one: it comes behind those that were pushed
+//! before.
 
-use crate::ir::counter::asks;
-use crate::ir::{BlockId, ChannelId, ChannelKind, Rank, RankId, all_ops};
+use crate::events::{Events, ProxyRequest, StepSink};
+use crate::ir::{BlockId, ChannelId, ChannelKind, RankId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The port channels of a rank that several blocks push to, with these blocks.
-pub(super) fn several(id: RankId, rank: &Rank) -> Vec<((RankId, ChannelId), Vec<BlockId>)> {
-    let is_port = |channel: &ChannelId| {
-        rank.channels.lookup(*channel).is_some_and(|row| row.kind() == ChannelKind::Port)
-    };
-    let mut pushers: BTreeMap<ChannelId, BTreeSet<BlockId>> = BTreeMap::new();
+/// The port channels of a rank that several blocks push to, with these blocks, ascending.
+pub(super) fn list_shared_ports(
+    events: &Events,
+    id: RankId,
+) -> BTreeMap<(RankId, ChannelId), Vec<BlockId>> {
+    let Some(rank) = events.program().ranks.lookup(id) else { return BTreeMap::new() };
     if !rank.channels.iter().any(|row| row.kind() == ChannelKind::Port) {
-        return Vec::new();
+        return BTreeMap::new();
     }
-    for (block, row) in rank.blocks.entries() {
-        for channel in all_ops(&row.ops).flat_map(|op| asks(&op.action)).filter(|one| is_port(one))
-        {
-            pushers.entry(*channel).or_default().insert(block);
-        }
+    let mut pushers = Pushers::default();
+    for block in rank.blocks.ids() {
+        pushers.block = block;
+        events.visit_block(id, block, &mut pushers);
     }
-    let several = pushers.into_iter().filter(|(_, blocks)| blocks.len() > 1);
+    let several = pushers.of_channel.into_iter().filter(|(_, blocks)| blocks.len() > 1);
     several.map(|(channel, blocks)| ((id, channel), blocks.into_iter().collect())).collect()
+}
+
+/// The blocks that push to each channel.
+#[derive(Default)]
+struct Pushers {
+    block: BlockId,
+    of_channel: BTreeMap<ChannelId, BTreeSet<BlockId>>,
+}
+
+impl StepSink for Pushers {
+    fn request(&mut self, request: ProxyRequest) {
+        self.of_channel.entry(request.channel).or_default().insert(self.block);
+    }
 }

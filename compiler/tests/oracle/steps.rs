@@ -247,6 +247,13 @@ impl Writer<'_, '_> {
             if request.thread != thread {
                 return Err(format!("request {thread} is of thread {}", request.thread));
             }
+            if let Some(signal) = &request.signal {
+                let end = self.code.ranks[self.rank.index()].channels + request.channel.index();
+                self.check_arrival(end, signal.counter)?;
+                if signal.strength != Strength::Strong {
+                    return Err(format!("the signal of {request:?} is not strong"));
+                }
+            }
             lines.push(self.write_request_of(step, request));
         }
         self.write_gives(step, &mut lines)?;

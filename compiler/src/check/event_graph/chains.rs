@@ -6,7 +6,7 @@ use crate::check::budget::LINES;
 use crate::check::pushers;
 use crate::diagnostic::witness::Step;
 use crate::events::{
-    self, BlockSteps, CounterId, Events, Give, ProxyRequest, SizeClass, StepBuffer,
+    self, BlockSteps, CellForm, CounterId, Events, Give, ProxyRequest, SizeClass, StepBuffer,
 };
 use crate::ir::counter::CounterKind;
 use crate::ir::grain::Grain;
@@ -65,19 +65,27 @@ impl<'p> EventGraph<'p> {
 
     /// Where each step of a block comes from.
     fn list_lines(&self, steps: &BlockSteps<'p>) -> Vec<Line<'p>> {
-        let site = |at| Some((self.events.site(steps, at)?, self.events.operation(steps, at)?));
-        let lines = (0..steps.len()).filter_map(site).map(|(site, op)| {
-            let inner = site.inner.map(|inner| (inner.operation, inner.turn));
-            Line { op, step: Step { operation: site.operation, inner } }
-        });
-        lines.collect()
+        let mut buffer = StepBuffer::default();
+        let mut lines = Vec::new();
+        for at in 0..steps.len() {
+            let Some(op) = self.events.operation(steps, at) else { continue };
+            let Some(step) = self.events.lower_step(steps, at, &mut buffer) else { continue };
+            let inner = step.site.inner.map(|inner| (inner.operation, inner.turn));
+            lines.push(Line {
+                op,
+                step: Step { operation: step.site.operation, inner },
+                tells: tells_others(&step),
+                hears: hears_others(&step),
+            });
+        }
+        lines
     }
 
     /// Adds the proxies of each end of a port channel, numbered as the checks for races number them: if several blocks push
     /// to it, a proxy for each of them, and then as many queues, in which nothing happens here.
     fn add_proxies(&mut self) {
         for (rank, row) in self.program.ranks.entries() {
-            let shared: BTreeMap<_, _> = pushers::several(rank, row).into_iter().collect();
+            let shared = pushers::list_shared_ports(&self.events, rank);
             let ports = row.channels.entries().filter(|(_, c)| c.kind() == ChannelKind::Port);
             for (channel, _) in ports {
                 let blocks = match shared.get(&(rank, channel)) {
@@ -96,6 +104,22 @@ impl<'p> EventGraph<'p> {
             }
         }
     }
+}
+
+/// Whether others can learn from a step what its block did before.
+fn tells_others(step: &events::Step) -> bool {
+    let mut requests = step.requests.iter();
+    !step.gives.is_empty()
+        || step.arrival.is_some()
+        || requests.any(|request| request.signal.is_some())
+}
+
+/// Whether a block learns from a step what others did.
+fn hears_others(step: &events::Step) -> bool {
+    let mut reads = step.moves.iter().flat_map(|one| step.reads(one));
+    !step.takes.is_empty()
+        || step.arrival.is_some()
+        || reads.any(|extent| extent.form == CellForm::Packets)
 }
 
 /// Records who signals, waits, releases, acquires and writes packets.

@@ -7,6 +7,7 @@
 
 use super::turn::{Turn, TurnId};
 use crate::check::pushers;
+use crate::events::{Events, SizeClass};
 use crate::ir::{BlockId, ChannelId, ChannelKind, Program, Rank, RankId};
 use crate::table::{Id, Rows, Table};
 use std::cell::Cell;
@@ -55,9 +56,10 @@ impl Agents {
             blocks.push(some(id, rank.blocks.len()));
         }
         let followed = turn.first(program.ranks.len() as u32) as usize;
+        let events = Events::new(program, SizeClass::Outline);
         let ranks = || program.ranks.entries().take(followed);
         let pushers: BTreeMap<_, _> =
-            ranks().flat_map(|(id, rank)| pushers::several(id, rank)).collect();
+            ranks().flat_map(|(id, _)| pushers::list_shared_ports(&events, id)).collect();
         let proxies_of = |id: RankId, channel: ChannelId| {
             pushers.get(&(id, channel)).map_or(1, |blocks| 2 * blocks.len())
         };

@@ -266,7 +266,7 @@ fn released_later(graph: &EventGraph, moment: Moment) -> Option<Change> {
         let release = releases.get(turn)?;
         let mut lines = graph.lines(release.agent).get(release.at as usize..)?.iter();
         let here = lines.next()?;
-        let wait = lines.find(|line| nearest::hears(&line.op.action))?;
+        let wait = lines.find(|line| line.hears)?;
         if is_transfer(wait) { None } else { past_it(graph, here, wait, Side::After) }
     })
 }
@@ -290,12 +290,8 @@ fn beside(graph: &EventGraph, moment: Moment, side: Side) -> Option<Change> {
     let lines = graph.lines(agent);
     let here = lines.get(at as usize)?;
     let other = match side {
-        Side::After => {
-            lines.get(..at as usize)?.iter().rfind(|line| nearest::tells(&line.op.action))
-        }
-        Side::Before => {
-            lines.get(at as usize + 1..)?.iter().find(|line| nearest::hears(&line.op.action))
-        }
+        Side::After => lines.get(..at as usize)?.iter().rfind(|line| line.tells),
+        Side::Before => lines.get(at as usize + 1..)?.iter().find(|line| line.hears),
     }?;
     if is_transfer(other) { None } else { past_it(graph, other, here, side) }
 }
@@ -308,7 +304,7 @@ fn is_transfer(line: &Line) -> bool {
 fn turned(graph: &EventGraph, wait: Moment) -> Vec<Change> {
     let lines = graph.lines(wait.agent);
     let behind = lines.get(wait.at as usize + 1..).unwrap_or_default();
-    let signal = behind.iter().find(|line| nearest::tells(&line.op.action));
+    let signal = behind.iter().find(|line| line.tells);
     let Some((here, signal)) = lines.get(wait.at as usize).zip(signal) else { return Vec::new() };
     let moves = [(signal, here, Side::Before), (here, signal, Side::After)].into_iter();
     let moves = moves.filter(|(what, ..)| !is_transfer(what));
