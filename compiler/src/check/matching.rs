@@ -154,14 +154,13 @@ struct Uses {
 
 /// Checks every channel and semaphore.
 pub(super) fn check(program: &ir::Program) -> Vec<Diagnostic> {
-    let events = Events::new(program, SizeClass::whole_chunks(program));
+    let events = Events::new(program, SizeClass::Outline);
     let ordered = |rank| lanes::unordered(&events, rank).is_empty();
     if summary::is_sound(&events) && program.ranks.ids().all(ordered) {
         return Vec::new();
     }
     let entries = ClockEntries::new();
-    let outline = Events::new(program, SizeClass::Outline);
-    let uses = program.ranks.ids().map(|rank| uses_of(&outline, rank, &entries)).collect();
+    let uses = program.ranks.ids().map(|rank| uses_of(&events, rank, &entries)).collect();
     let context = Context { program, uses, graph: OnceCell::new() };
     let mut all = All::default();
     for (rank, row) in program.ranks.entries() {
@@ -260,11 +259,10 @@ impl<'p> Context<'p> {
 
 /// Whether [`check`] would find nothing.
 pub(super) fn is_clean(program: &ir::Program) -> bool {
-    let events = Events::new(program, SizeClass::whole_chunks(program));
-    let outline = Events::new(program, SizeClass::Outline);
+    let events = Events::new(program, SizeClass::Outline);
     let entries = ClockEntries::new();
     let uses: Table<RankId, Uses> =
-        program.ranks.ids().map(|rank| uses_of(&outline, rank, &entries)).collect();
+        program.ranks.ids().map(|rank| uses_of(&events, rank, &entries)).collect();
     let none = Use::default();
     program.ranks.entries().all(|(rank, row)| {
         let channel = |(id, channel): (ChannelId, &ir::Channel)| {
@@ -389,7 +387,7 @@ impl<'p> InTurn<'p> {
 
 /// Where two threads of a block take from one counter without meeting in between, as its author accepts.
 pub(super) fn shared_by_threads(program: &ir::Program) -> Vec<(RankId, Unordered)> {
-    let events = Events::new(program, SizeClass::whole_chunks(program));
+    let events = Events::new(program, SizeClass::Outline);
     let ranks = program.ranks.entries().filter(|(_, rank)| rank.may_share());
     let on = |(id, _)| lanes::shared(&events, id).into_iter().map(move |one| (id, one));
     ranks.flat_map(on).collect()
@@ -436,6 +434,8 @@ impl UseCounts<'_, '_> {
 }
 
 impl StepSink for UseCounts<'_, '_> {
+    const ASKS_FOR_MEMORY: bool = false;
+
     fn open_step(&mut self, place: &StepPlace) {
         self.window = place.repeat;
         self.origin = place.origin;

@@ -31,6 +31,8 @@ struct Pushers {
 }
 
 impl StepSink for Pushers {
+    const ASKS_FOR_MEMORY: bool = false;
+
     fn request(&mut self, request: ProxyRequest) {
         self.of_channel.entry(request.channel).or_default().insert(self.block);
     }

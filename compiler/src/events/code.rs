@@ -130,6 +130,11 @@ impl<'p> Events<'p> {
 
     /// Lets a sink look at the effects of all steps of a block, those of a pipeline once and without windows.
     pub fn visit_block(&self, rank: RankId, block: BlockId, sink: &mut impl StepSink) {
+        self.visit_turns(rank, block, 1, sink);
+    }
+
+    /// The same, with so many turns of each pipeline: the second one shows what comes behind the end of the first.
+    pub fn visit_turns(&self, rank: RankId, block: BlockId, turns: u32, sink: &mut impl StepSink) {
         let row = self.program.ranks.lookup(rank).and_then(|row| row.blocks.lookup(block));
         let mut last = None;
         for (operation, op) in (0..).zip(row.map_or(&[] as &[Op], |row| &row.ops)) {
@@ -139,10 +144,12 @@ impl<'p> Events<'p> {
                 continue;
             };
             let repeat = Some(StepRepeat { unit: pipeline.unit, chunks: pipeline.chunks });
-            for (k, op) in (0..).zip(&pipeline.body) {
-                let inner = Some(InnerSite { operation: k, turn: 0 });
-                self.visit_op(rank, Visit { op, operation, inner, last, repeat }, sink);
-                last = Some(op);
+            for turn in 0..turns {
+                for (k, op) in (0..).zip(&pipeline.body) {
+                    let inner = Some(InnerSite { operation: k, turn });
+                    self.visit_op(rank, Visit { op, operation, inner, last, repeat }, sink);
+                    last = Some(op);
+                }
             }
         }
     }

@@ -145,10 +145,10 @@ struct TransferLowering<'a, 'p> {
 }
 
 impl TransferLowering<'_, '_> {
-    fn lower(&self, sink: &mut impl StepSink) {
+    fn lower<S: StepSink>(&self, sink: &mut S) {
         let moves = self.count_moves();
-        for entry in 0..moves {
-            self.lower_move(entry, sink);
+        if S::ASKS_FOR_MEMORY {
+            (0..moves).for_each(|entry| self.lower_move(entry, sink));
         }
         if self.is_port && !self.is_observing {
             self.lower_requests(moves, sink);

@@ -262,6 +262,9 @@ pub struct StepRepeat {
 /// What looks at effects while an operation is lowered: a [`StepBuffer`] keeps them, others count, compare or hash them.
 /// Effects that a sink does not ask for cost it nothing.
 pub trait StepSink {
+    /// Whether it asks for memory: otherwise moves and their extents are not worked out.
+    const ASKS_FOR_MEMORY: bool;
+
     /// A step begins, all effects up to the next one are its.
     fn open_step(&mut self, _place: &StepPlace) {}
     /// Something is taken.
@@ -326,6 +329,8 @@ impl StepBuffer {
 }
 
 impl StepSink for StepBuffer {
+    const ASKS_FOR_MEMORY: bool = true;
+
     fn take(&mut self, take: Take) {
         self.takes.push(take);
     }

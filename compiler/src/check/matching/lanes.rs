@@ -3,9 +3,9 @@
 //! Entry k of a list of channels or semaphores belongs to thread k, and two threads of a block are unordered until they
 //! meet: in `signal [a, b]; signal [b, a];` either signal over `a` may come first.
 
-use crate::events::{Events, Give, ProxyRequest, Step, StepBuffer, StepSink};
+use crate::events::{Events, Give, ProxyRequest, Step, StepPlace, StepSink, Take};
 use crate::ir::counter::CounterKind;
-use crate::ir::{self, BlockId, ChannelId, OriginId, RankId, SemaphoreId};
+use crate::ir::{self, BlockId, ChannelId, ChannelKind, OriginId, RankId, SemaphoreId};
 use crate::table::Id;
 use std::sync::Arc;
 
@@ -47,28 +47,70 @@ pub(super) fn shared(events: &Events, rank: RankId) -> Vec<Unordered> {
 /// The uses of counters that are shared, or of those that are not.
 fn all_unordered(events: &Events, id: RankId, shared: bool) -> Vec<Unordered> {
     let Some(rank) = events.program().ranks.lookup(id) else { return Vec::new() };
-    let signalled = list_signalled(events, id);
-    let mut last = LastUses::new(rank);
-    let mut found = Vec::new();
-    let mut buffer = StepBuffer::default();
+    let unordered = Vec::new();
+    let (block, origin) = (BlockId::default(), OriginId::default());
+    let (signalled, last) = (list_signalled(events, id), LastUses::new(rank));
+    let mut search =
+        UnorderedSearch { events, id, rank, shared, signalled, last, block, origin, unordered };
     for block in rank.blocks.ids() {
-        last.meet();
-        let steps = events.block_steps(id, block);
-        for at in 0..steps.len() {
-            let Some(step) = events.lower_step(&steps, at, &mut buffer) else { continue };
-            if step.joined || step.is_join {
-                last.meet();
-            }
-            visit_uses(events, id, &signalled, &step, &mut |thread, which| {
-                let second = step.origin;
-                let before = last.put(which, (thread, second));
-                let Some((_, first)) = before.filter(|(other, _)| *other != thread) else { return };
-                let Some((name, does)) = named(rank, which, shared) else { return };
-                found.push(Unordered { name, does, block, first, second });
-            });
+        search.block = block;
+        search.last.meet();
+        // The second turn of a pipeline shows what meets across its end.
+        events.visit_turns(id, block, 2, &mut search);
+    }
+    search.unordered
+}
+
+/// The search for uses of one counter by two threads without a meeting in between.
+struct UnorderedSearch<'a, 'p> {
+    events: &'a Events<'p>,
+    id: RankId,
+    rank: &'p ir::Rank,
+    /// Whether counters that may be shared are sought, or the others.
+    shared: bool,
+    signalled: Vec<bool>,
+    last: LastUses,
+    block: BlockId,
+    /// Of the current step.
+    origin: OriginId,
+    unordered: Vec<Unordered>,
+}
+
+impl UnorderedSearch<'_, '_> {
+    fn use_counter(&mut self, thread: u32, which: Which) {
+        let second = self.origin;
+        let before = self.last.put(which, (thread, second));
+        let Some((_, first)) = before.filter(|(other, _)| *other != thread) else { return };
+        let Some((name, does)) = named(self.rank, which, self.shared) else { return };
+        self.unordered.push(Unordered { name, does, block: self.block, first, second });
+    }
+}
+
+impl StepSink for UnorderedSearch<'_, '_> {
+    const ASKS_FOR_MEMORY: bool = false;
+
+    fn open_step(&mut self, place: &StepPlace) {
+        self.origin = place.origin;
+        if place.joined || place.is_join {
+            self.last.meet();
         }
     }
-    found
+
+    fn take(&mut self, take: Take) {
+        self.use_counter(take.thread, find_taken(self.events, self.id, &take));
+    }
+
+    fn give(&mut self, give: Give) {
+        if let Some(channel) = give.channel {
+            self.use_counter(give.thread, Which::Signals(channel));
+        }
+    }
+
+    fn request(&mut self, request: ProxyRequest) {
+        if is_counted(&self.signalled, &request) {
+            self.use_counter(request.thread, Which::Signals(request.channel));
+        }
+    }
 }
 
 /// The last use of every counter: by which thread and where, since the threads last met.
@@ -120,11 +162,7 @@ pub(super) fn visit_uses(
     visit: &mut dyn FnMut(u32, Which),
 ) {
     for take in step.takes {
-        let which = match events.kind_on(rank, take.counter) {
-            CounterKind::Channel(channel) => Which::Waits(channel),
-            CounterKind::Semaphore(semaphore) => Which::Acquires(semaphore),
-        };
-        visit(take.thread, which);
+        visit(take.thread, find_taken(events, rank, take));
     }
     for give in step.gives {
         if let Some(channel) = give.channel {
@@ -135,18 +173,32 @@ pub(super) fn visit_uses(
             visit(give.thread, Which::Releases(semaphore));
         }
     }
-    for request in step.requests {
-        let is_counted = request.put.is_some() || request.signal.is_some();
-        if is_counted && signalled.get(request.channel.index()) == Some(&true) {
-            visit(request.thread, Which::Signals(request.channel));
-        }
+    for request in step.requests.iter().filter(|request| is_counted(signalled, request)) {
+        visit(request.thread, Which::Signals(request.channel));
     }
+}
+
+fn find_taken(events: &Events, rank: RankId, take: &Take) -> Which {
+    match events.kind_on(rank, take.counter) {
+        CounterKind::Channel(channel) => Which::Waits(channel),
+        CounterKind::Semaphore(semaphore) => Which::Acquires(semaphore),
+    }
+}
+
+/// Whether a request is in a queue with signals: one of them, or a put over a channel that has some.
+fn is_counted(signalled: &[bool], request: &ProxyRequest) -> bool {
+    let is_flush = request.put.is_none() && request.signal.is_none();
+    !is_flush && signalled.get(request.channel.index()) == Some(&true)
 }
 
 /// For each channel of a rank, whether anything signals over it.
 pub(super) fn list_signalled(events: &Events, id: RankId) -> Vec<bool> {
     let Some(rank) = events.program().ranks.lookup(id) else { return Vec::new() };
     let mut signalled = Signalled(vec![false; rank.channels.len()]);
+    // It matters for puts over ports only.
+    if !rank.channels.iter().any(|channel| channel.kind() == ChannelKind::Port) {
+        return signalled.0;
+    }
     for block in rank.blocks.ids() {
         events.visit_block(id, block, &mut signalled);
     }
@@ -165,6 +217,8 @@ impl Signalled {
 }
 
 impl StepSink for Signalled {
+    const ASKS_FOR_MEMORY: bool = false;
+
     fn give(&mut self, give: Give) {
         give.channel.into_iter().for_each(|channel| self.mark(channel));
     }

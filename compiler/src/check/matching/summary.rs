@@ -128,6 +128,8 @@ impl QuickCounts<'_, '_> {
 }
 
 impl StepSink for QuickCounts<'_, '_> {
+    const ASKS_FOR_MEMORY: bool = false;
+
     fn take(&mut self, take: Take) {
         let times = match self.events.kind_on(self.rank, take.counter) {
             CounterKind::Channel(channel) => {
