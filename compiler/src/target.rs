@@ -22,7 +22,7 @@ pub use mscclpp::MSCCLPP;
 pub use plan::PLAN;
 
 /// All targets, in the order in which they are listed. The first is the default.
-pub static TARGETS: [&Target; 4] = [&PLAN, &CUDA, &NVSHMEM, &MSCCLPP];
+pub static TARGETS: &[&Target] = &[&PLAN, &CUDA, &NVSHMEM, &MSCCLPP];
 
 /// What a program is compiled for.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ pub struct Capacity {
 /// The target with this name, which is its word, or its word and version: `mscclpp`, `mscclpp@0.9`.
 #[must_use]
 pub fn find_target(name: &str) -> Option<&'static Target> {
-    TARGETS.into_iter().find(|target| target.word == name || target.full_name() == name)
+    TARGETS.iter().copied().find(|target| target.word == name || target.full_name() == name)
 }
 
 impl Target {
@@ -224,7 +224,7 @@ mod tests {
     /// A form in which others run is one of its own.
     #[test]
     fn a_run_has_one_form() {
-        for target in TARGETS {
+        for target in TARGETS.iter().copied() {
             assert_eq!(target.run_form().runs_as, None, "{}", target.word);
         }
     }

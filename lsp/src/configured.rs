@@ -147,11 +147,13 @@ impl Reader {
     }
 
     fn target(&mut self, value: &Value) {
-        let is_meant = |target: &&Target| value.as_str() == Some(target.word);
-        match TARGETS.into_iter().find(is_meant) {
+        let is_meant = |target: &&&Target| value.as_str() == Some(target.word);
+        match TARGETS.iter().find(is_meant) {
             Some(target) => self.settings.target = target,
             None => {
-                let names = TARGETS.map(|target| format!("`\"{}\"`", target.word)).join(", ");
+                let names: Vec<String> =
+                    TARGETS.iter().map(|target| format!("`\"{}\"`", target.word)).collect();
+                let names = names.join(", ");
                 self.wrong.push(format!("`target` is `{value}`; expected one of {names}"));
             }
         }

@@ -603,7 +603,7 @@ pub(crate) fn complete(completions: &Completions) -> Result<Status, Failure> {
 
 /// The parser of a target, which lists those that `is_offered` accepts.
 fn parse_target(is_offered: fn(&Target) -> bool) -> impl TypedValueParser<Value = &'static Target> {
-    let offered = TARGETS.into_iter().filter(move |target| is_offered(target)).map(|target| {
+    let offered = TARGETS.iter().filter(|target| is_offered(target)).map(|target| {
         let value = PossibleValue::new(target.full_name()).help(target.description);
         if target.versioned.is_some() { value.alias(target.word) } else { value }
     });

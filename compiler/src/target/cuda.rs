@@ -14,6 +14,12 @@ use crate::optimize;
 pub(super) const PORT_NOTE: &str =
     "in kernels of this target ports are memory channels; `--target nvshmem` has ports";
 
+/// How NVSHMEM's kernels reach other ranks' memory.
+const MAPPING: Mapping = Mapping {
+    why: "kernels store to the other rank's memory directly, and cannot be set up unless NVLink connects the two ranks",
+    has_ports: true,
+};
+
 /// Kernels on their own, with every peer's memory mapped.
 pub static CUDA: Target = Target {
     word: "cuda",
@@ -42,7 +48,7 @@ pub static NVSHMEM: Target = Target {
         extension: "cu",
         limits: |program, capacity| {
             let mut found = check_kernels(program, Ports::Nvshmem, capacity);
-            found.extend(limits::unmapped(program, Mapping::Nvshmem));
+            found.extend(limits::unmapped(program, MAPPING));
             found
         },
         write: |job| Some(list_files(job, write_cuda(job, Ports::Nvshmem)?)),

@@ -11,6 +11,12 @@ use crate::diagnostic::Diagnostic;
 use crate::ir::Program;
 use crate::optimize;
 
+/// How MSCCL++'s communicator reaches other ranks' memory: ports are mapped memory, too.
+const MAPPING: Mapping = Mapping {
+    why: "a native algorithm maps the memory of other ranks whatever the kind of channel, and fails there unless NVLink connects the two ranks",
+    has_ports: false,
+};
+
 /// The target.
 pub static MSCCLPP: Target = Target {
     word: "mscclpp",
@@ -28,7 +34,7 @@ pub static MSCCLPP: Target = Target {
 
 fn check_algorithm(program: &Program, capacity: Capacity) -> Vec<Diagnostic> {
     let mut found = check_kernels(program, Ports::Mapped, capacity);
-    found.extend(limits::unmapped(program, Mapping::Communicator));
+    found.extend(limits::unmapped(program, MAPPING));
     found.extend(mscclpp::lacking(program));
     found
 }
