@@ -323,7 +323,7 @@ fn lowered_for(
         program: id,
         settings: &settings,
         target: &PLAN,
-        proof: proof,
+        proof,
         interrupt: &Interrupt::default(),
     })
 }

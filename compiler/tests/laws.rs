@@ -282,11 +282,11 @@ fn lower(
 ) -> (Option<Lowered>, Vec<Diagnostic>) {
     let settings = Settings { max_operations, ..Settings::default() };
     driver::lower_program(&Request {
-        unit: unit,
-        program: program,
+        unit,
+        program,
         settings: &settings,
         target: &PLAN,
-        proof: proof,
+        proof,
         interrupt: &Interrupt::default(),
     })
 }

@@ -127,7 +127,7 @@ fn findings(
     let parameters = parameters.iter().map(|(name, text)| (name.clone(), value(text))).collect();
     let settings = Settings { parameters, ..Settings::default() };
     let (lowered, mut reports) = driver::lower_program(&Request {
-        unit: unit,
+        unit,
         program: id,
         settings: &settings,
         target: &PLAN,

@@ -177,17 +177,16 @@ fn check_program(
     }
     let is_done = correct && !interrupt.is_set();
     let summary = if is_done { summaries.of_all() } else { None };
-    let is_plan = target.is_plan();
     match (summary, sweep.varies()) {
         (None, false) => {}
         (None, true) => remarks.push(format!("`{name}`: {}", tally.text("checked"))),
         (Some(summary), false) => {
-            let (ranks, facts) = (summary.ranks(), summary.text(is_plan, false));
+            let (ranks, facts) = (summary.ranks(), summary.text(target.is_plan(), false));
             remarks.push(format!("`{name}`: proved for {ranks}: {facts}"));
         }
         (Some(summary), true) => {
             let given = sweep.given(&elaboration.define).join(", ");
-            let (tally, facts) = (tally.text("checked"), summary.text(is_plan, true));
+            let (tally, facts) = (tally.text("checked"), summary.text(target.is_plan(), true));
             remarks.push(format!("`{name}`: proved for {given}: {tally}; {facts}"));
         }
     }
