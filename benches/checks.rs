@@ -14,8 +14,9 @@ mod subject;
 
 use compiler::check;
 use compiler::diagnostic::Severity;
-use compiler::driver::{self, Proof, Target};
+use compiler::driver::{self, Proof, Request};
 use compiler::interrupt::Interrupt;
+use compiler::target::{Capacity, PLAN};
 use std::fs;
 use std::time::{Duration, Instant};
 use subject::{Subject, subjects};
@@ -55,11 +56,16 @@ fn row(subject: &Subject) {
 
 /// Elaborates a program, runs the passes and writes the plan.
 fn make(subject: &Subject) {
-    let Subject { unit, program, settings, .. } = subject;
-    let never = Interrupt::default();
-    let (lowered, _) = driver::lower(unit, *program, settings, Proof::Skipped, &never);
-    let target = Target { sms: u32::MAX, worst: Severity::Warning };
-    driver::write_plan(lowered.unwrap(), target, &mut std::io::sink()).unwrap();
+    let (lowered, _) = driver::lower_program(&Request {
+        unit: &subject.unit,
+        program: subject.program,
+        settings: &subject.settings,
+        target: &PLAN,
+        proof: Proof::Skipped,
+        interrupt: &Interrupt::default(),
+    });
+    let capacity = Capacity { sms: u32::MAX, worst: Severity::Warning };
+    driver::write_plan(lowered.unwrap(), capacity, &mut std::io::sink()).unwrap();
 }
 
 /// The mean time of several runs: of as many as take a quarter of a second together, since the clock may count in

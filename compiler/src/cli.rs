@@ -23,7 +23,6 @@ mod levels;
 mod limits;
 mod list;
 mod load;
-mod lowering;
 mod machine;
 mod manifest;
 mod new;

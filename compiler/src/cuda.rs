@@ -45,13 +45,22 @@ pub const DEVICE_HEADER: &str = "ccl_device.cuh";
 /// The part of the interface that every header contains.
 const INTERFACE: &str = include_str!("cuda/runtime/interface.h");
 
-/// How kernels reach the other end of a port.
+/// What the ports of kernels are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
-    /// Ports are memory channels: every peer's memory is mapped.
+pub enum Ports {
+    /// Memory channels: every peer's memory is mapped.
     Mapped,
-    /// Through NVSHMEM: all buffers are in its symmetric memory.
+    /// Operations of NVSHMEM: all buffers are in its symmetric memory.
     Nvshmem,
+}
+
+/// How kernels are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelSettings {
+    /// What their ports are.
+    pub ports: Ports,
+    /// Whether launches may follow each other whatever the sizes of their messages.
+    pub any_size: bool,
 }
 
 /// The files of one program.
@@ -65,12 +74,11 @@ pub struct Files {
     pub device: String,
 }
 
-/// Writes a program; none if it was interrupted. With `any_size`, launches may follow each other whatever the sizes of
-/// their messages. `file` is the name of its files, without an extension.
+/// Writes a program; none if it was interrupted. `file` is the name of its files, without an extension.
 #[must_use]
 pub fn write(
     program: &Program,
-    (network, any_size): (Network, bool),
+    settings: KernelSettings,
     file: &str,
     sources: &SourceMap,
     interrupt: &Interrupt,
@@ -82,11 +90,10 @@ pub fn write(
         return None;
     }
     let (layout, roles) = (&layout, &roles);
-    let context =
-        source::Context { program, network, any_size, layout, roles, sources, file, name };
+    let context = source::Context { program, settings, layout, roles, sources, file, name };
     Some(Files {
         source: source::text(&context),
-        header: header::text(program, (network, any_size), layout, name),
+        header: header::text(program, settings, layout, name),
         device: device_header(),
     })
 }

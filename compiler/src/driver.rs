@@ -10,7 +10,6 @@ mod decompile;
 mod diff;
 mod doubled;
 mod early;
-mod goal;
 mod idle;
 mod in_place;
 mod namesake;
@@ -19,17 +18,17 @@ mod swap;
 mod unsolved;
 
 use crate::check::{self, limits};
-use crate::cuda::{self, Network};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::elaborate::{self, Settings};
 use crate::interrupt::Interrupt;
 use crate::ir;
-use crate::optimize::{self, Stage, replicate};
+use crate::optimize::replicate;
 use crate::phase::phase;
 use crate::plan::map::Map;
 use crate::plan::{message, read, write};
 use crate::resolve::{self, program};
 use crate::source::{FileId, SourceMap};
+use crate::target::{self, Capacity, KernelFiles, KernelJob, Target, Writer};
 pub use analysis::{MeasuredBandwidth, analyze, measure_bandwidth};
 pub use completed::{
     CompletedImport, CompletedProgram, CompletionError, CompletionGoal, UnfinishedProgram,
@@ -38,25 +37,14 @@ pub use completed::{
 pub use contract::{Known, Shared};
 pub use decompile::{Source, decompile};
 pub use diff::{Side, diff};
+use early::early;
 pub(crate) use early::first_codes;
-pub use early::{Early, early};
-pub use goal::Goal;
 pub use scheduled::{
     PackedText, ScheduledFailure, write_packed_allreduce, write_packed_program,
     write_scheduled_declared, write_scheduled_packets, write_scheduled_program,
 };
-use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
-
-/// What a program is checked against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// Thread blocks that the GPU runs at once.
-    pub sms: u32,
-    /// How severe it is if the target cannot do something: an error, except in measurements.
-    pub worst: Severity,
-}
 
 /// What must be known about a program before it is lowered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,12 +78,41 @@ pub fn load(
     (unit, diagnostics)
 }
 
-/// A program in the final form of its operations, about which the requested proof is known. Only [`lower`] makes
+/// A program with its settings, what it is compiled for, and what must be known about it before it is lowered.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The resolved declarations of its files.
+    pub unit: &'a program::Unit,
+    /// Which program of the unit.
+    pub program: program::ProgramId,
+    /// The settings that it is elaborated with.
+    pub settings: &'a Settings,
+    /// What it is compiled for.
+    pub target: &'static Target,
+    /// What must be known about it.
+    pub proof: Proof,
+    /// Set when nobody waits for the result any more.
+    pub interrupt: &'a Interrupt,
+}
+
+impl<'a> Request<'a> {
+    /// The same program with other settings, of which nothing must be known.
+    #[must_use]
+    pub(crate) fn with_settings<'b>(&self, settings: &'b Settings) -> Request<'b>
+    where
+        'a: 'b,
+    {
+        Request { settings, proof: Proof::Skipped, ..*self }
+    }
+}
+
+/// A program in its final form for a target, about which the requested proof is known. Only [`lower_program`] makes
 /// one, so that nothing is written that has not gone through the checks, or was explicitly exempted from them. The
 /// copies that `instances` requests are not made yet.
 #[derive(Clone, Debug)]
 pub struct Lowered {
     program: ir::Program,
+    target: &'static Target,
     /// Whether launches may follow each other whatever the sizes of their messages.
     any_size: bool,
 }
@@ -107,6 +124,12 @@ impl Lowered {
         &self.program
     }
 
+    /// What it was lowered for.
+    #[must_use]
+    pub fn target(&self) -> &'static Target {
+        self.target
+    }
+
     /// Whether it is proved that launches may follow each other whatever the sizes of their messages.
     #[must_use]
     pub fn any_size(&self) -> bool {
@@ -114,116 +137,9 @@ impl Lowered {
     }
 }
 
-/// A program in the form from which kernels are written; otherwise like [`Lowered`]. Only
-/// [`lower_to_kernels`] and [`lower_to_nvshmem`] make one.
-#[derive(Clone, Debug)]
-pub struct Kernels {
-    program: ir::Program,
-    network: Network,
-    /// Whether launches may follow each other whatever the sizes of their messages.
-    any_size: bool,
-    /// Whether they are to be a native algorithm of MSCCL++.
-    is_native: bool,
-}
-
-impl Kernels {
-    /// The program.
-    #[must_use]
-    pub fn program(&self) -> &ir::Program {
-        &self.program
-    }
-
-    /// What maps the memory of other ranks; none where whoever creates the kernels has to map it all, by any means.
-    fn mapping(&self) -> Option<limits::Mapping> {
-        match (self.network, self.is_native) {
-            (_, true) => Some(limits::Mapping::Communicator),
-            (Network::Nvshmem, false) => Some(limits::Mapping::Nvshmem),
-            (Network::Mapped, false) => None,
-        }
-    }
-}
-
-/// From a resolved program to the final form of its operations, checked twice:
-/// as its author wrote it, and after the passes.
-pub fn lower(
-    unit: &program::Unit,
-    program: program::ProgramId,
-    settings: &Settings,
-    proof: Proof,
-    interrupt: &Interrupt,
-) -> (Option<Lowered>, Vec<Diagnostic>) {
-    let passes = |program| optimize::optimize(program, Stage::Sync);
-    let form = Form { passes: &passes, is_plan: true };
-    let (program, diagnostics) = passed(unit, program, settings, (proof, form), interrupt);
-    (program.map(|Passed { program, any_size }| Lowered { program, any_size }), diagnostics)
-}
-
-/// The same for standalone kernels, which have other passes.
-pub fn lower_to_kernels(
-    unit: &program::Unit,
-    program: program::ProgramId,
-    settings: &Settings,
-    proof: Proof,
-    interrupt: &Interrupt,
-) -> (Option<Kernels>, Vec<Diagnostic>) {
-    let form = Form { passes: &optimize::for_kernels, is_plan: false };
-    let (program, diagnostics) = passed(unit, program, settings, (proof, form), interrupt);
-    (program.map(|passed| passed.kernels(Network::Mapped)), diagnostics)
-}
-
-/// The same for kernels whose ports use NVSHMEM.
-pub fn lower_to_nvshmem(
-    unit: &program::Unit,
-    program: program::ProgramId,
-    settings: &Settings,
-    proof: Proof,
-    interrupt: &Interrupt,
-) -> (Option<Kernels>, Vec<Diagnostic>) {
-    let form = Form { passes: &optimize::for_networked_kernels, is_plan: false };
-    let (program, diagnostics) = passed(unit, program, settings, (proof, form), interrupt);
-    (program.map(|passed| passed.kernels(Network::Nvshmem)), diagnostics)
-}
-
-/// The same for kernels that are to be a native algorithm of MSCCL++.
-pub fn lower_to_native(
-    unit: &program::Unit,
-    program: program::ProgramId,
-    settings: &Settings,
-    proof: Proof,
-    interrupt: &Interrupt,
-) -> (Option<Kernels>, Vec<Diagnostic>) {
-    let (kernels, diagnostics) = lower_to_kernels(unit, program, settings, proof, interrupt);
-    (kernels.map(|kernels| Kernels { is_native: true, ..kernels }), diagnostics)
-}
-
-/// What a program is lowered to.
-struct Form<'p> {
-    passes: &'p dyn Fn(ir::Program) -> ir::Program,
-    /// Whether it is a plan, for which the executor's limits count.
-    is_plan: bool,
-}
-
-/// A program after the passes.
-struct Passed {
-    program: ir::Program,
-    /// Whether it is proved that launches may follow each other whatever the sizes of their messages.
-    any_size: bool,
-}
-
-impl Passed {
-    fn kernels(self, network: Network) -> Kernels {
-        let Passed { program, any_size } = self;
-        Kernels { program, network, any_size, is_native: false }
-    }
-}
-
-fn passed(
-    unit: &program::Unit,
-    program: program::ProgramId,
-    settings: &Settings,
-    (proof, Form { passes, is_plan }): (Proof, Form<'_>),
-    interrupt: &Interrupt,
-) -> (Option<Passed>, Vec<Diagnostic>) {
+/// From a resolved program to its final form for a target, checked twice: as its author wrote it, and after the passes.
+pub fn lower_program(request: &Request<'_>) -> (Option<Lowered>, Vec<Diagnostic>) {
+    let Request { unit, program, settings, target, proof, interrupt } = *request;
     let (elaborated, mut diagnostics) = elaborated(unit, program, settings, interrupt);
     if let Some(program) = &elaborated {
         let apart = replicate::replicable(program).err().map(|report| *report);
@@ -245,30 +161,28 @@ fn passed(
         let subject = swap::Subject { unit, program, settings, interrupt };
         let found = in_place::told(&subject, &elaborated, found);
         let found = swap::told(&subject, &elaborated, found);
-        let found = if is_plan {
+        let found = if target.is_plan() {
             found
         } else {
             doubled::offer_double_scratch(&elaborated, found, interrupt)
         };
-        let is_refused = is_plan && proof == Proof::Needed;
+        let is_refused = target.is_plan() && proof == Proof::Needed;
         diagnostics.extend(if is_refused { caused(&elaborated, found) } else { found });
     }
     let sound = !has_errors(&diagnostics);
     if !sound && proof == Proof::Needed {
-        if is_plan && !interrupt.is_set() {
+        if target.is_plan() && !interrupt.is_set() {
             // What a statement asks of the executor in vain does not depend on what else is wrong.
-            diagnostics.extend(limits::in_transfers(&passed_through(passes, elaborated)));
+            diagnostics.extend(limits::in_transfers(&run_passes(target, elaborated)));
         }
         return (None, diagnostics);
     }
-    let program = passed_through(passes, elaborated);
-    if !is_plan && sound {
+    let program = run_passes(target, elaborated);
+    if let Some(note) = target.channel_note
+        && sound
+    {
         let found = check::calls::told(&program.origins, check::machine::check(&program));
-        diagnostics.extend(found.into_iter().map(|report| {
-            report.note(
-                "in kernels of this target ports are memory channels; `--target nvshmem` has ports",
-            )
-        }));
+        diagnostics.extend(found.into_iter().map(|report| report.note(note)));
     }
     let mut any_size = false;
     if sound && proof != Proof::Skipped {
@@ -281,7 +195,39 @@ fn passed(
         diagnostics.extend(new.into_iter().map(|report| made_here(report, open)));
     }
     let kept = proof != Proof::Needed || !has_errors(&diagnostics);
-    (kept.then_some(Passed { program, any_size }), diagnostics)
+    (kept.then_some(Lowered { program, target, any_size }), diagnostics)
+}
+
+/// The same, unless limits that show on the first rank make a large program wrong: they come at once then. What the
+/// target lacks is as severe as `capacity` says.
+pub fn lower_within(
+    request: &Request<'_>,
+    capacity: Capacity,
+) -> (Option<Lowered>, Vec<Diagnostic>) {
+    let early = early(request, capacity);
+    if early.is_large {
+        return (None, early.and(Vec::new(), false));
+    }
+    let (lowered, found) = lower_program(request);
+    let found = early.and(capacity.grade_lacking(found), lowered.is_some());
+    (lowered, found)
+}
+
+/// All reports about a program, including those about what the target has no room for, and the program in its final
+/// form, if it has one.
+pub fn check_program(
+    request: &Request<'_>,
+    capacity: Capacity,
+) -> (Option<ir::Program>, Vec<Diagnostic>) {
+    let early = early(request, capacity);
+    if early.is_large {
+        return (None, early.and(Vec::new(), false));
+    }
+    let (lowered, found) = lower_program(request);
+    let mut found = capacity.grade_lacking(found);
+    found.extend(lowered.iter().flat_map(|lowered| check_limits(lowered, capacity)));
+    let found = early.and(found, lowered.is_some());
+    (lowered.map(|lowered| lowered.program), found)
 }
 
 fn elaborated(
@@ -299,12 +245,10 @@ fn elaborated(
     done
 }
 
-fn passed_through(
-    passes: &dyn Fn(ir::Program) -> ir::Program,
-    program: ir::Program,
-) -> ir::Program {
+/// The program after the passes of a target.
+fn run_passes(target: &Target, program: ir::Program) -> ir::Program {
     let mut passing = phase("passes", "");
-    let program = passes(program);
+    let program = (target.passes)(program);
     passing.count("operations", || operations(&program));
     program
 }
@@ -353,14 +297,8 @@ fn made_here(report: Diagnostic, open: bool) -> Diagnostic {
 
 /// What the target cannot do for a lowered program.
 #[must_use]
-pub fn limits(lowered: &Lowered, target: Target) -> Vec<Diagnostic> {
-    limits_of(&lowered.program, target)
-}
-
-fn limits_of(program: &ir::Program, target: Target) -> Vec<Diagnostic> {
-    let rank_of = |id| replicate::rank(program, id);
-    let found = limits::check(program, &mut |id| Cow::Owned(rank_of(id)), &target.limits());
-    target.graded(found)
+pub fn check_limits(lowered: &Lowered, capacity: Capacity) -> Vec<Diagnostic> {
+    lowered.target.check_limits(&lowered.program, capacity)
 }
 
 /// Checks a lowered program against its target and writes its plan, rank by rank, so that no two ranks' copies have to
@@ -368,16 +306,20 @@ fn limits_of(program: &ir::Program, target: Target) -> Vec<Diagnostic> {
 /// outcome are those that the plan states.
 ///
 /// # Errors
-/// Those of `out`.
+/// Those of `out`; and [`io::ErrorKind::InvalidInput`] if the program was lowered for something else than plans.
 pub fn write_plan(
     lowered: Lowered,
-    target: Target,
+    capacity: Capacity,
     out: &mut impl io::Write,
 ) -> io::Result<limits::Outcome> {
+    if !lowered.target.is_plan() {
+        let why = format!("a program for `{}` is no plan", lowered.target.word);
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
     let mut writing = phase("write the plan", &lowered.program.options.name);
     writing.count("operations", || operations(&lowered.program));
     let mut program = lowered.program;
-    let mut checker = limits::Checker::new(&program, target.limits());
+    let mut checker = limits::Checker::new(&program, capacity.limits());
     write::head(&program, out)?;
     for id in program.ranks.ids() {
         let rank = replicate::rank(&program, id);
@@ -390,7 +332,7 @@ pub fn write_plan(
     write::tail(&program, out)?;
     Ok(limits::Outcome {
         max_message_size: message::in_plan(&program, outcome.max_message_size),
-        diagnostics: target.graded(outcome.diagnostics),
+        diagnostics: capacity.grade(outcome.diagnostics),
         ..outcome
     })
 }
@@ -401,48 +343,26 @@ pub fn map(lowered: &Lowered, sources: &SourceMap) -> Map {
     Map::trace(&lowered.program, sources)
 }
 
-/// Reports the limits of kernels that a lowered program exceeds.
+/// The kernels of a lowered program, if its target can run it and writing was not interrupted, and the reports about it;
+/// none if it was lowered for plans. `name` is the name of the main file, without an extension.
 #[must_use]
-pub fn kernel_limits(kernels: &Kernels, target: Target) -> Vec<Diagnostic> {
-    exceeded(kernels, &replicate::replicate(kernels.program.clone()), target)
-}
-
-/// The same, of the program with all its copies.
-fn exceeded(kernels: &Kernels, program: &ir::Program, target: Target) -> Vec<Diagnostic> {
-    let mut found = target.graded(cuda::limits::check(program, kernels.network, target.sms));
-    found.extend(
-        kernels.mapping().into_iter().flat_map(|mapping| limits::unmapped(program, mapping)),
-    );
-    found.extend(cuda::mscclpp::lacking(program).filter(|_| kernels.is_native));
-    found
-}
-
-/// The CUDA source of a lowered program, if its target can run it and writing was not interrupted, and the reports
-/// about it. `name` is the name of the file, without an extension.
-#[must_use]
-pub fn write_cuda(
-    kernels: &Kernels,
-    target: Target,
+pub fn write_kernels(
+    lowered: &Lowered,
+    capacity: Capacity,
     name: &str,
     sources: &SourceMap,
     interrupt: &Interrupt,
-) -> (Option<cuda::Files>, Vec<Diagnostic>) {
+) -> (Option<KernelFiles>, Vec<Diagnostic>) {
+    let Writer::Kernels(writer) = &lowered.target.writer else { return (None, Vec::new()) };
     let mut writing = phase("write kernels", name);
-    writing.count("operations", || operations(&kernels.program));
-    let program = replicate::replicate(kernels.program.clone());
-    let found = exceeded(kernels, &program, target);
-    let write = || {
-        let Kernels { network, any_size, .. } = *kernels;
-        cuda::write(&program, (network, any_size), name, sources, interrupt)
-    };
-    let files = if has_errors(&found) { None } else { write() };
-    (files, found)
-}
-
-/// Kernels of [`lower_to_native`] as a native algorithm of MSCCL++, in addition to the files that [`write_cuda`] gives.
-#[must_use]
-pub fn write_native(kernels: &Kernels, files: &cuda::Files, name: &str) -> String {
-    cuda::mscclpp::write(&kernels.program, files, name)
+    writing.count("operations", || operations(&lowered.program));
+    let program = &replicate::replicate(lowered.program.clone());
+    let found = (writer.limits)(program, capacity);
+    if has_errors(&found) {
+        return (None, found);
+    }
+    let any_size = lowered.any_size;
+    ((writer.write)(&KernelJob { program, any_size, name, sources, interrupt }), found)
 }
 
 /// Checks a plan, whoever made it. Arguments of its collective that are not
@@ -452,10 +372,10 @@ pub fn verify(
     file: FileId,
     text: &str,
     known: &Known,
-    target: Target,
+    capacity: Capacity,
     interrupt: &Interrupt,
 ) -> Vec<Diagnostic> {
-    verified(file, text, known, target, interrupt).1
+    verified(file, text, known, capacity, interrupt).1
 }
 
 /// The same, and the plan's program with what its collective promises, if it can be read.
@@ -464,10 +384,10 @@ pub fn verified(
     file: FileId,
     text: &str,
     known: &Known,
-    target: Target,
+    capacity: Capacity,
     interrupt: &Interrupt,
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
-    let (program, found) = judged(file, text, known, target, interrupt);
+    let (program, found) = judged(file, text, known, capacity, interrupt);
     (program, found.into_iter().map(|report| report.in_plan(file)).collect())
 }
 
@@ -475,7 +395,7 @@ fn judged(
     file: FileId,
     text: &str,
     known: &Known,
-    target: Target,
+    capacity: Capacity,
     interrupt: &Interrupt,
 ) -> (Option<ir::Program>, Vec<Diagnostic>) {
     let read::Read { program, mut diagnostics, lists } = read_only(file, text);
@@ -501,11 +421,11 @@ fn judged(
     }
     diagnostics.extend(found.into_iter().map(acceptable));
     diagnostics.extend(check::written_inputs(&program));
-    let limits = limits_of(&program, target);
+    let limits = target::PLAN.check_limits(&program, capacity);
     // If too much is used, too much is also listed: that is one mistake.
     let told = |list: &Diagnostic| limits.iter().any(|report| report.code == list.code);
     let lists = lists.into_iter().filter(|list| !told(list)).collect();
-    diagnostics.extend(target.graded(lists));
+    diagnostics.extend(capacity.grade(lists));
     diagnostics.extend(limits);
     (Some(program), diagnostics)
 }
@@ -539,29 +459,6 @@ pub fn read_plan(file: FileId, text: &str) -> (Option<ir::Program>, Vec<Diagnost
         program
     });
     (program, diagnostics)
-}
-
-impl Target {
-    fn limits(self) -> limits::Limits {
-        limits::Limits { max_blocks: self.sms }
-    }
-
-    /// The reports of a program that may not have been built, so that its limits are not known except for the
-    /// operations that the target lacks: these reports are no more severe than this target's worst.
-    #[must_use]
-    pub fn graded_if_lacking(self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        let (lacking, others): (Vec<_>, Vec<_>) =
-            diagnostics.into_iter().partition(|report| report.code == Code::E0807);
-        others.into_iter().chain(self.graded(lacking)).collect()
-    }
-
-    /// The reports, none of them more severe than this target's worst.
-    fn graded(self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        for report in &mut diagnostics {
-            report.severity = report.severity.min(self.worst);
-        }
-        diagnostics
-    }
 }
 
 /// A lowered program with all its copies, as it is run.

@@ -29,6 +29,7 @@ pub mod picture;
 pub mod plan;
 pub mod repair;
 pub mod cuda;
+pub mod target;
 pub mod emulate;
 pub mod demand;
 pub mod decompile;

@@ -8,10 +8,11 @@
 //! only the first rank is looked at with other numbers of ranks, too.
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::driver::{self, Lowered, Proof, Target};
+use crate::driver::{self, Lowered, Request};
 use crate::elaborate::{self, Settings};
 use crate::interrupt::Interrupt;
-use crate::resolve::program::{Expr, ExprKind, Program, ProgramId, Type, Unit};
+use crate::resolve::program::{Expr, ExprKind, Program, Type};
+use crate::target::Capacity;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -23,14 +24,12 @@ pub(crate) const GROWING: [Code; 5] =
 const BUDGET: usize = 1_000_000;
 
 /// Adds a note to each report about a limit: from how many ranks on the limit is exceeded.
-pub fn explain(
-    unit: &Unit,
-    program: ProgramId,
-    settings: &Settings,
-    target: Target,
-    interrupt: &Interrupt,
-    diagnostics: &mut [Diagnostic],
-) {
+/// Only for plans: kernels have no such limits.
+pub fn explain(request: &Request<'_>, capacity: Capacity, diagnostics: &mut [Diagnostic]) {
+    let Request { unit, program, settings, target, interrupt, .. } = *request;
+    if !target.is_plan() {
+        return;
+    }
     let reported = |report: &&mut Diagnostic| {
         report.severity == Severity::Error && GROWING.contains(&report.code)
     };
@@ -43,7 +42,7 @@ pub fn explain(
     }
     let Some(ranks) = elaborate::count_ranks(unit, program, settings) else { return };
     let first =
-        |settings: &Settings| driver::first_codes((unit, program, settings), target, interrupt);
+        |settings: &Settings| driver::first_codes(&request.with_settings(settings), capacity);
     let is_large = first(settings).is_some_and(|first| first.is_large);
     let look = |fewer: usize| {
         let settings =
@@ -51,8 +50,8 @@ pub fn explain(
         if is_large {
             return first(&settings).map(|first| (first.codes, first.operations));
         }
-        driver::lower(unit, program, &settings, Proof::Skipped, interrupt).0.map(|lowered| {
-            let found = driver::limits(&lowered, target);
+        driver::lower_program(&request.with_settings(&settings)).0.map(|lowered| {
+            let found = driver::check_limits(&lowered, capacity);
             (found.into_iter().map(|report| report.code).collect(), operations(&lowered))
         })
     };

@@ -18,9 +18,11 @@ pub mod sync;
 use crate::ir;
 use crate::phase::phase;
 
-/// A point after a pass, at which a program can be inspected.
+/// A point before or after a pass, at which a program can be inspected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
+    /// Before all passes.
+    Elaborate,
     /// After neighboring operations were fused.
     Fuse,
     /// After operations were cut to the executor's sizes.
@@ -31,11 +33,43 @@ pub enum Stage {
     Replicate,
 }
 
+impl Stage {
+    /// All stages, in order.
+    pub const ALL: [Stage; 5] =
+        [Stage::Elaborate, Stage::Fuse, Stage::Split, Stage::Sync, Stage::Replicate];
+
+    /// The word for it on the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Stage::Elaborate => "elaborate",
+            Stage::Fuse => "fuse",
+            Stage::Split => "split",
+            Stage::Sync => "sync",
+            Stage::Replicate => "replicate",
+        }
+    }
+
+    /// What was done last.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        match self {
+            Stage::Elaborate => "Loops unrolled, names resolved",
+            Stage::Fuse => "Operations fused",
+            Stage::Split => "Operations split at the executor's limits",
+            Stage::Sync => "Synchronization inside blocks inserted",
+            Stage::Replicate => "Instances created",
+        }
+    }
+}
+
 /// Runs all passes up to and including `last`. The caller has already refused programs whose copies would touch each
 /// other's memory (see [`replicate::replicable`]).
 #[must_use]
-pub fn optimize(program: ir::Program, last: Stage) -> ir::Program {
-    let mut program = pass("fuse", fuse::fuse, program);
+pub fn optimize(mut program: ir::Program, last: Stage) -> ir::Program {
+    if last >= Stage::Fuse {
+        program = pass("fuse", fuse::fuse, program);
+    }
     if last >= Stage::Split {
         program = pass("scratch", scratch::scratch, pass("outer", outer::outer, program));
         program = pass("split", split::split, pass("spread", replicate::spread::spread, program));

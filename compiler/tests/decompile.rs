@@ -10,7 +10,7 @@
 mod files;
 
 use compiler::diagnostic::{Diagnostic, Severity};
-use compiler::driver::{self, Proof, Source, Target};
+use compiler::driver::{self, Proof, Request, Source};
 use compiler::elaborate::Settings;
 use compiler::interrupt::Interrupt;
 use compiler::plan::listing::{self, Form, listing};
@@ -19,6 +19,7 @@ use compiler::resolve::program::ProgramId;
 use compiler::source::{FileId, SourceMap};
 use compiler::syntax;
 use compiler::table::Id as _;
+use compiler::target::{Capacity, PLAN};
 use files::manifest;
 use std::collections::BTreeMap;
 use std::fs;
@@ -317,7 +318,14 @@ fn lowered_for(
         parameters: given.map(|(name, text)| ((*name).to_owned(), value(text))).collect(),
         ..Settings::default()
     };
-    driver::lower(&unit, id, &settings, proof, &Interrupt::default())
+    driver::lower_program(&Request {
+        unit: &unit,
+        program: id,
+        settings: &settings,
+        target: &PLAN,
+        proof,
+        interrupt: &Interrupt::default(),
+    })
 }
 
 /// The plan of a text, even if it has errors.
@@ -329,8 +337,8 @@ fn plan(text: &str) -> Result<String, String> {
 
 fn written(program: driver::Lowered) -> Result<String, String> {
     let mut bytes = Vec::new();
-    let target = Target { sms: 132, worst: Severity::Warning };
-    driver::write_plan(program, target, &mut bytes).map_err(|why| why.to_string())?;
+    let capacity = Capacity { sms: 132, worst: Severity::Warning };
+    driver::write_plan(program, capacity, &mut bytes).map_err(|why| why.to_string())?;
     String::from_utf8(bytes).map_err(|why| why.to_string())
 }
 

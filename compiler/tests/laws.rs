@@ -16,7 +16,7 @@ mod tree;
 
 use compiler::diagnostic::render::{self, Colors};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
-use compiler::driver::{self, Lowered, Proof, Target};
+use compiler::driver::{self, Lowered, Proof, Request};
 use compiler::elaborate::{self, Settings};
 use compiler::interpreter::{self, Outcome, Value};
 use compiler::interrupt::Interrupt;
@@ -25,6 +25,7 @@ use compiler::ir::traffic::traffic;
 use compiler::optimize::{self, Stage};
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::{FileId, SourceMap};
+use compiler::target::{Capacity, PLAN};
 use compiler::{ir, syntax};
 use fastrand::Rng;
 use files::{all_ccl_files, manifest};
@@ -281,14 +282,21 @@ fn lower(
     proof: Proof,
 ) -> (Option<Lowered>, Vec<Diagnostic>) {
     let settings = Settings { max_operations, ..Settings::default() };
-    driver::lower(unit, program, &settings, proof, &Interrupt::default())
+    driver::lower_program(&Request {
+        unit,
+        program,
+        settings: &settings,
+        target: &PLAN,
+        proof,
+        interrupt: &Interrupt::default(),
+    })
 }
 
 /// The plan of a lowered program, if the target can run it, and the reports.
 fn plan(program: Lowered) -> (Option<Vec<u8>>, Vec<Diagnostic>) {
     let mut plan = Vec::new();
-    let target = Target { sms: 132, worst: Severity::Error };
-    let reports = driver::write_plan(program, target, &mut plan).unwrap().diagnostics;
+    let capacity = Capacity { sms: 132, worst: Severity::Error };
+    let reports = driver::write_plan(program, capacity, &mut plan).unwrap().diagnostics;
     (Some(plan).filter(|_| !driver::has_errors(&reports)), reports)
 }
 

@@ -9,11 +9,12 @@
 mod files;
 
 use compiler::diagnostic::{Code, Diagnostic, Severity};
-use compiler::driver::{self, Proof, Target};
+use compiler::driver::{self, Proof, Request};
 use compiler::elaborate::Settings;
 use compiler::interrupt::Interrupt;
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::{FileId, SourceMap};
+use compiler::target::{Capacity, PLAN};
 use compiler::{resolve, syntax};
 use files::{ccl_files, manifest};
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,14 +126,20 @@ fn findings(
     };
     let parameters = parameters.iter().map(|(name, text)| (name.clone(), value(text))).collect();
     let settings = Settings { parameters, ..Settings::default() };
-    let (lowered, mut reports) =
-        driver::lower(unit, id, &settings, Proof::Needed, &Interrupt::default());
+    let (lowered, mut reports) = driver::lower_program(&Request {
+        unit,
+        program: id,
+        settings: &settings,
+        target: &PLAN,
+        proof: Proof::Needed,
+        interrupt: &Interrupt::default(),
+    });
     if reports.iter().any(|report| report.code == Code::E0302) {
         return None;
     }
     if let Some(lowered) = lowered {
-        let target = Target { sms: 132, worst: Severity::Error };
-        reports.extend(driver::limits(&lowered, target));
+        let capacity = Capacity { sms: 132, worst: Severity::Error };
+        reports.extend(driver::check_limits(&lowered, capacity));
     }
     let told = |report: &&Diagnostic| report.severity > Severity::Note;
     Some(reports.iter().filter(told).map(|report| report.code.id()).collect())

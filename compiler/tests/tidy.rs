@@ -58,6 +58,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("optimize", &["table", "phase", "diagnostic", "ir", "interpreter", "check"]),
     ("plan", &["table", "source", "diagnostic", "ir", "check", "optimize"]),
     ("cuda", &["source", "interrupt", "diagnostic", "ir"]),
+    ("target", &["source", "interrupt", "diagnostic", "ir", "check::limits", "optimize", "cuda"]),
     ("emulate", &["bytes", "source", "interrupt", "diagnostic", "ir", "events"]),
     ("decompile", &["table", "ir", "interrupt", "syntax::token"]),
     ("import", &["table", "bytes", "syntax::token"]),

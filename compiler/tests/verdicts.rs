@@ -5,9 +5,10 @@
 //! or count windows serve even less (W0802): that is told only of plans that run.
 
 use compiler::diagnostic::Severity;
-use compiler::driver::{self, Known, Target};
+use compiler::driver::{self, Known};
 use compiler::interrupt::Interrupt;
 use compiler::source::FileId;
+use compiler::target::Capacity;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -115,12 +116,12 @@ const VERDICTS: &[Row] = &[
 #[test]
 fn every_plan_has_its_verdict() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
-    let target = Target { sms: 132, worst: Severity::Error };
+    let capacity = Capacity { sms: 132, worst: Severity::Error };
     let mut wrong = Vec::new();
     for (name, expected, _) in VERDICTS {
         let text = fs::read_to_string(folder.join(name).with_extension("json")).expect("a plan");
         let (known, interrupt) = (Known::default(), Interrupt::default());
-        let found = driver::verify(FileId(0), &text, &known, target, &interrupt);
+        let found = driver::verify(FileId(0), &text, &known, capacity, &interrupt);
         let mut codes: BTreeSet<&str> = found.iter().map(|report| report.code.id()).collect();
         codes.retain(|code| !LAUNCHES.contains(code));
         if !codes.iter().eq(*expected) {
@@ -157,14 +158,14 @@ const CHANGES: &[Change] = &[
 #[test]
 fn what_is_spoiled_is_found() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
-    let target = Target { sms: 132, worst: Severity::Error };
+    let capacity = Capacity { sms: 132, worst: Severity::Error };
     for (name, from, to, expected) in CHANGES {
         let text = fs::read_to_string(folder.join(name).with_extension("json")).expect("a plan");
         let text: String = text.split_whitespace().collect();
         assert!(text.contains(from), "{name} has {from}");
         let (known, interrupt) = (Known::default(), Interrupt::default());
         let spoiled = text.replacen(from, to, 1);
-        let found = driver::verify(FileId(0), &spoiled, &known, target, &interrupt);
+        let found = driver::verify(FileId(0), &spoiled, &known, capacity, &interrupt);
         let codes: BTreeSet<&str> = found.iter().map(|report| report.code.id()).collect();
         assert!(codes.iter().eq(*expected), "{name} with {to}: {found:#?}");
     }
@@ -197,9 +198,9 @@ fn what_is_listed_counts_whether_it_is_used_or_not() {
         )
     };
     let codes = |text: &str| {
-        let target = Target { sms: 132, worst: Severity::Error };
+        let capacity = Capacity { sms: 132, worst: Severity::Error };
         let found =
-            driver::verify(FileId(0), text, &Known::default(), target, &Interrupt::default());
+            driver::verify(FileId(0), text, &Known::default(), capacity, &Interrupt::default());
         found.iter().map(|report| report.code.id()).collect::<Vec<_>>()
     };
     assert_eq!(codes(&plan(16, 16)), ["N0901"]);

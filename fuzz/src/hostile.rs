@@ -2,7 +2,7 @@
 //!
 //! In: a text, or bytes. Out: nothing; a violated property panics, and the fuzzer keeps the input.
 
-use crate::{TARGET, read_plan, show};
+use crate::{CAPACITY, read_plan, show};
 use compiler::driver::{self, Known};
 use compiler::elaborate::{TopologyQuestion, evaluate_topology};
 use compiler::import::{detect_format, import_topology, write_topology};
@@ -58,7 +58,7 @@ pub fn read_map(text: &str) {
     let texts: Vec<Option<FileId>> =
         read.sources().map(|source| Some(sources.add(source.name, "text"))).collect();
     let known = Known::default().with_map(&read);
-    let mut reports = driver::verify(file, PLAN, &known, TARGET, &Interrupt::default());
+    let mut reports = driver::verify(file, PLAN, &known, CAPACITY, &Interrupt::default());
     read.explain(file, &sources, &texts, &mut reports);
     show(&sources, &reports);
 }

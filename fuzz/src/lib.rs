@@ -9,13 +9,14 @@ pub use server::converse;
 
 use compiler::diagnostic::render::{self, Colors};
 use compiler::diagnostic::{Diagnostic, Severity, github, json, sarif};
-use compiler::driver::{self, Known, Proof, Target};
+use compiler::driver::{self, Known, Proof, Request};
 use compiler::elaborate::{self, Settings};
 use compiler::interrupt::Interrupt;
 use compiler::plan::listing::{self, Form};
 use compiler::resolve::program::Unit;
 use compiler::source::{FileId, Place, SourceMap};
 use compiler::syntax::{self, token};
+use compiler::target::{CUDA, Capacity, PLAN};
 use compiler::{ir, plan};
 
 /// Enough operations for every construct, and few enough to be quick.
@@ -25,7 +26,7 @@ const MAX_OPERATIONS: u64 = 4_000;
 const MAX_CHECKED: usize = 400;
 
 /// Kernels are written for a GPU with this many multiprocessors.
-const TARGET: Target = Target { sms: 132, worst: Severity::Error };
+const CAPACITY: Capacity = Capacity { sms: 132, worst: Severity::Error };
 
 /// Splits a text into tokens. They must be in order without overlapping, and each must be the text of its span.
 pub fn cut(text: &str) {
@@ -71,12 +72,19 @@ pub fn elaborate(text: &str) {
 pub fn compile(text: &str) {
     let Some((sources, unit)) = load(text) else { return };
     for program in unit.programs.ids() {
-        let (lowered, reports) =
-            driver::lower(&unit, program, &settings(), Proof::Reported, &Interrupt::default());
+        let request = Request {
+            unit: &unit,
+            program,
+            settings: &settings(),
+            target: &PLAN,
+            proof: Proof::Reported,
+            interrupt: &Interrupt::default(),
+        };
+        let (lowered, reports) = driver::lower_program(&request);
         show(&sources, &reports);
         let sound = !driver::has_errors(&reports);
         let mut written = Vec::new();
-        let Some(Ok(outcome)) = lowered.map(|it| driver::write_plan(it, TARGET, &mut written))
+        let Some(Ok(outcome)) = lowered.map(|it| driver::write_plan(it, CAPACITY, &mut written))
         else {
             continue;
         };
@@ -85,15 +93,11 @@ pub fn compile(text: &str) {
             let text = String::from_utf8(written).expect("a plan is text");
             assert!(plan::parse(FileId(0), &text).is_ok(), "what is written is no plan:\n{text}");
         }
-        let (kernels, _) = driver::lower_to_kernels(
-            &unit,
-            program,
-            &settings(),
-            Proof::Skipped,
-            &Interrupt::default(),
-        );
+        let request = Request { target: &CUDA, proof: Proof::Skipped, ..request };
+        let (kernels, _) = driver::lower_program(&request);
         if let Some(kernels) = kernels {
-            let _ = driver::write_cuda(&kernels, TARGET, "fuzz", &sources, &Interrupt::default());
+            let _ =
+                driver::write_kernels(&kernels, CAPACITY, "fuzz", &sources, &Interrupt::default());
         }
     }
 }
@@ -112,7 +116,7 @@ pub fn read_plan(text: &str) {
         return;
     }
     let stop = Interrupt::default();
-    show(&sources, &driver::verify(file, text, &Known::default(), TARGET, &stop));
+    show(&sources, &driver::verify(file, text, &Known::default(), CAPACITY, &stop));
     show(&sources, &driver::decompile(file, text, true, &stop).1);
 }
 

@@ -5,7 +5,7 @@
 
 use crate::settings::Settings;
 use compiler::diagnostic;
-use compiler::driver::Goal;
+use compiler::target::{TARGETS, Target};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -16,14 +16,6 @@ pub const KNOWN: [&str; 6] =
 /// The settings in `inlayHints`, one for each kind of hint.
 pub const HINTS: [&str; 5] =
     ["values", "types", "parameterNames", "threadBlocks", "synchronization"];
-
-/// The values of `target`, as on the command line.
-const GOALS: [(&str, Goal); 4] = [
-    ("executor", Goal::Executor),
-    ("cuda", Goal::Cuda),
-    ("nvshmem", Goal::Nvshmem),
-    ("mscclpp", Goal::Mscclpp),
-];
 
 /// Keys of the same section that clients use themselves.
 pub const CLIENTS: [&str; 4] = ["server", "compiler", "verifyPlans", "trace"];
@@ -155,10 +147,13 @@ impl Reader {
     }
 
     fn target(&mut self, value: &Value) {
-        match GOALS.into_iter().find(|(name, _)| value == name) {
-            Some((_, goal)) => self.settings.goal = goal,
+        let is_meant = |target: &&&Target| value.as_str() == Some(target.word);
+        match TARGETS.iter().find(is_meant) {
+            Some(target) => self.settings.target = target,
             None => {
-                let names = GOALS.map(|(name, _)| format!("`\"{name}\"`")).join(", ");
+                let names: Vec<String> =
+                    TARGETS.iter().map(|target| format!("`\"{}\"`", target.word)).collect();
+                let names = names.join(", ");
                 self.wrong.push(format!("`target` is `{value}`; expected one of {names}"));
             }
         }

@@ -15,7 +15,7 @@ use crate::entangled::entangled;
 use crate::settings::Settings;
 use crate::verdict::{Verdict, Verdicts};
 use compiler::diagnostic::{Certainty, Code, Diagnostic, Edit, Fix, Import, Label, Severity};
-use compiler::driver::{self, Goal, Proof};
+use compiler::driver::{self, Proof, Request};
 use compiler::elaborate;
 use compiler::interrupt::Interrupt;
 use compiler::ir;
@@ -314,12 +314,11 @@ pub(crate) fn prove(
     settings: &Settings,
     interrupt: &Interrupt,
 ) -> (Vec<Diagnostic>, Option<ir::Program>) {
-    let (goal, target) = (settings.goal, settings.target());
-    let asked = (Proof::Needed, target);
-    let (made, mut reports) = goal.check(unit, program, elaboration, asked, interrupt);
-    if goal == Goal::Executor {
-        onset::explain(unit, program, elaboration, target, interrupt, &mut reports);
-    }
+    let (target, capacity) = (settings.target, settings.capacity());
+    let proof = Proof::Needed;
+    let request = Request { unit, program, settings: elaboration, target, proof, interrupt };
+    let (made, mut reports) = driver::check_program(&request, capacity);
+    onset::explain(&request, capacity, &mut reports);
     (reports, made)
 }
 
@@ -331,11 +330,11 @@ pub(crate) fn confirm(
     interrupt: &Interrupt,
     reports: &mut [Diagnostic],
 ) {
-    let (goal, target) = (settings.goal, settings.target());
-    let check =
-        |unit: &Unit, program: ProgramId, elaboration: &elaborate::Settings, proof: Proof| {
-            goal.check(unit, program, elaboration, (proof, target), interrupt).1
-        };
+    let (target, capacity) = (settings.target, settings.capacity());
+    let check = |unit: &Unit, program: ProgramId, settings: &elaborate::Settings, proof: Proof| {
+        let request = Request { unit, program, settings, target, proof, interrupt };
+        driver::check_program(&request, capacity).1
+    };
     let settings = std::slice::from_ref(elaboration);
     let subject = Subject { sources, unit, program, settings, check: &check, interrupt };
     trial::confirm(subject, reports);

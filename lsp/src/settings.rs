@@ -8,10 +8,10 @@
 
 use crate::directive::{self, Assignment};
 use compiler::diagnostic::{Diagnostic, Severity};
-use compiler::driver::{Goal, Target};
 use compiler::elaborate;
 use compiler::resolve::program::{Expr, Parameter, Program, Type};
 use compiler::source::{FileId, Place};
+use compiler::target::{Capacity, PLAN, Target};
 use compiler::{resolve, syntax};
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct Settings {
     /// Thread blocks that the GPU can run at once.
     pub sms: u32,
     /// What programs are checked for.
-    pub goal: Goal,
+    pub target: &'static Target,
     /// Programs with more operations are refused.
     pub max_operations: u64,
     /// The message size, in bytes, for which the sizes of slices are shown.
@@ -64,7 +64,7 @@ impl Default for Settings {
         Settings {
             parameters: BTreeMap::new(),
             sms: 132,
-            goal: Goal::default(),
+            target: &PLAN,
             max_operations: elaborate::Settings::default().max_operations,
             message_bytes: 1 << 20,
             hints: HintSettings::default(),
@@ -73,10 +73,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The target whose limits a program is checked against.
+    /// How much the target has room for.
     #[must_use]
-    pub fn target(&self) -> Target {
-        Target { sms: self.sms, worst: Severity::Error }
+    pub fn capacity(&self) -> Capacity {
+        Capacity { sms: self.sms, worst: Severity::Error }
     }
 
     /// The settings for elaborating a program. `directive` is the text of the comments above it.

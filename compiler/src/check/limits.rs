@@ -147,7 +147,7 @@ impl<'p> Checker<'p> {
     pub fn new(program: &'p ir::Program, settings: Limits) -> Checker<'p> {
         let mut findings = findings::Findings::new(program);
         options::program(&mut findings);
-        reach::program(&mut findings, Mapping::Executor);
+        reach::program(&mut findings, Mapping::EXECUTOR);
         Checker { program, settings, findings, bounds: sizes::Bounds::new(program) }
     }
 

@@ -3,11 +3,12 @@
 mod search;
 
 use super::{Failure, Status, files};
-use clap::builder::{PathBufValueParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use compiler::driver::Goal;
+use compiler::optimize::Stage;
 use compiler::syntax::token;
+use compiler::target::{self, CUDA, PLAN, TARGETS, Target};
 pub(crate) use search::{
     Bound, Relay, SketchArgs, Synth, SynthEngine, SynthGoal, SynthSymmetry, SynthTemplate,
 };
@@ -191,52 +192,6 @@ pub(crate) enum Checks {
     All,
 }
 
-/// What programs run on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Target {
-    /// MSCCL++'s executor
-    Executor,
-    /// Generated CUDA kernels
-    Cuda,
-}
-
-/// What programs are checked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Checked {
-    /// MSCCL++'s executor
-    Executor,
-    /// Generated CUDA kernels
-    Cuda,
-    /// Generated CUDA kernels whose ports use NVSHMEM
-    Nvshmem,
-    /// Generated CUDA kernels, as a native algorithm of MSCCL++ 0.9
-    #[value(name = "mscclpp@0.9", alias = "mscclpp")]
-    Mscclpp,
-}
-
-impl From<Checked> for Goal {
-    fn from(checked: Checked) -> Goal {
-        match checked {
-            Checked::Executor => Goal::Executor,
-            Checked::Cuda => Goal::Cuda,
-            Checked::Nvshmem => Goal::Nvshmem,
-            Checked::Mscclpp => Goal::Mscclpp,
-        }
-    }
-}
-
-/// What kernels are written for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Host {
-    /// Plain CUDA, with every peer's memory mapped
-    Cuda,
-    /// CUDA with NVSHMEM, which carries the operations over ports
-    Nvshmem,
-    /// CUDA, as a native algorithm of MSCCL++ 0.9
-    #[value(name = "mscclpp@0.9", alias = "mscclpp")]
-    Mscclpp,
-}
-
 /// `cclc check`
 #[derive(Debug, clap::Args)]
 pub(crate) struct Check {
@@ -255,8 +210,8 @@ pub(crate) struct Check {
     #[arg(long)]
     pub(crate) analyze: bool,
     /// What the program will run on
-    #[arg(long, value_enum, default_value_t = Checked::Executor)]
-    pub(crate) target: Checked,
+    #[arg(long, value_parser = parse_target(|_| true), default_value = PLAN.word)]
+    pub(crate) target: &'static Target,
     /// What to elaborate.
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,
@@ -277,8 +232,8 @@ pub(crate) struct Build {
     #[arg(long, value_name = "KIND[=PATH],..", default_value = "plan")]
     pub(crate) emit: Vec<String>,
     /// What the kernels are written for
-    #[arg(long, value_name = "TARGET", value_enum, default_value_t = Host::Cuda)]
-    pub(crate) target: Host,
+    #[arg(long, value_parser = parse_target(|target| !target.is_plan()), default_value = CUDA.word)]
+    pub(crate) target: &'static Target,
     /// The file for the plan or the kernels; `-` is standard output [default: the plan's name with `.json` or `.cu`]
     #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
@@ -318,8 +273,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,
     /// The form in which the program runs: with proxies for its ports, or with ports as memory
-    #[arg(long, value_enum, default_value_t = Target::Executor)]
-    pub(crate) target: Target,
+    #[arg(long, value_parser = parse_target(|target| target.runs_as.is_none()), default_value = PLAN.word)]
+    pub(crate) target: &'static Target,
     /// Size of the message: the output of an AllGather, the input of other collectives; rounded up to equal chunks of a
     /// multiple of 16 bytes; if there are several, each launch has one of them [default: 64KiB, more with pipelines, or
     /// the nearest size that the program serves]
@@ -430,7 +385,7 @@ pub(crate) struct Dump {
     #[command(flatten)]
     pub(crate) elaboration: Elaboration,
     /// The last step before the program is printed
-    #[arg(long, value_name = "STEP", value_enum, default_value_t = Stage::Elaborate)]
+    #[arg(long, value_name = "STEP", value_parser = parse_stage(), default_value = Stage::Elaborate.word())]
     pub(crate) after: Stage,
     /// The output format
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = DumpFormat::Text)]
@@ -438,21 +393,6 @@ pub(crate) struct Dump {
     /// The output file [default: standard output]
     #[arg(short, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-}
-
-/// A step of the way from source to plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Stage {
-    /// Loops unrolled, names resolved
-    Elaborate,
-    /// Operations fused
-    Fuse,
-    /// Operations split at the executor's limits
-    Split,
-    /// Synchronization inside blocks inserted
-    Sync,
-    /// Instances created
-    Replicate,
 }
 
 /// How a program is printed.
@@ -659,6 +599,25 @@ pub(crate) fn complete(completions: &Completions) -> Result<Status, Failure> {
     clap_complete::generate(completions.shell, &mut Args::command(), "cclc", &mut script);
     super::output::to_stdout(&script)?;
     Ok(Status::Clean)
+}
+
+/// The parser of a target, which lists those that `is_offered` accepts.
+fn parse_target(is_offered: fn(&Target) -> bool) -> impl TypedValueParser<Value = &'static Target> {
+    let offered = TARGETS.iter().filter(|target| is_offered(target)).map(|target| {
+        let value = PossibleValue::new(target.full_name()).help(target.description);
+        if target.versioned.is_some() { value.alias(target.word) } else { value }
+    });
+    PossibleValuesParser::new(offered)
+        .try_map(|name| target::find_target(&name).ok_or("there is no such target"))
+}
+
+/// The parser of a stage.
+fn parse_stage() -> impl TypedValueParser<Value = Stage> {
+    let offered =
+        Stage::ALL.map(|stage| PossibleValue::new(stage.word()).help(stage.description()));
+    PossibleValuesParser::new(offered).try_map(|word| {
+        Stage::ALL.into_iter().find(|stage| stage.word() == word).ok_or("there is no such step")
+    })
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -1,8 +1,7 @@
 //! `cclc build`: checks a program and writes what `--emit` asks for, for each combination of parameters.
 
-use super::args::{Build, Checks, Elaboration, Host};
+use super::args::{Build, Checks, Elaboration};
 use super::load::{self, Loaded};
-use super::lowering::Lowering;
 use super::output::Output;
 use super::own::Own;
 use super::report::Reporter;
@@ -10,7 +9,7 @@ use super::settings::{self, Given, Values};
 use super::sweep::Sweep;
 use super::{Failure, Status, cuda, files, manifest, output, sweep};
 use compiler::diagnostic::{Diagnostic, Severity};
-use compiler::driver::{self, Goal, Lowered, Proof, Target};
+use compiler::driver::{self, Lowered, Proof, Request};
 use compiler::elaborate;
 use compiler::interrupt::Interrupt;
 use compiler::ir;
@@ -20,6 +19,7 @@ use compiler::plan::manifest::Entry;
 use compiler::plan::map;
 use compiler::resolve::program::{ProgramId, Unit};
 use compiler::source::SourceMap;
+use compiler::target::{CUDA, Capacity, PLAN, Target};
 use compiler::trial::{self, Subject};
 use std::collections::BTreeSet;
 use std::io;
@@ -152,7 +152,7 @@ fn plan(
     reporter: &mut Reporter,
 ) -> Result<Option<PathBuf>, Failure> {
     let proof = proof(&build.elaboration, build.unproved);
-    let lowered = input.lowered(reporter, proof, &Lowering::EXECUTOR);
+    let lowered = input.lowered(reporter, proof, &PLAN);
     let Some(program) = lowered else { return Ok(None) };
     let plan = plan_path(build, wanted, program.program())?;
     input.claim(&plan)?;
@@ -236,8 +236,8 @@ fn write_plan(
     let mut made = None;
     let fill = |out: &mut dyn io::Write| {
         let mut out = map::Hashed::new(out);
-        let outcome = driver::write_plan(program, input.target, &mut out)?;
-        if !reporter.add(input.explained(outcome.diagnostics)) {
+        let outcome = driver::write_plan(program, input.capacity, &mut out)?;
+        if !reporter.add(input.explained(&PLAN, outcome.diagnostics)) {
             let message_size = (outcome.min_message_size, outcome.max_message_size);
             made = Some(BuiltPlan { digest: out.digest(), message_size });
         }
@@ -253,16 +253,16 @@ fn write_plan(
     Ok(made)
 }
 
-/// The program that a file and the arguments select, in the final form that `lowering` gives it.
-pub(crate) fn lowered<T>(
+/// The program that a file and the arguments select, in its final form for a target.
+pub(crate) fn lowered(
     reporter: &mut Reporter,
     elaboration: &Elaboration,
     proof: Proof,
     path: &Path,
-    lowering: &Lowering<T>,
-) -> Result<Option<(BuildInput, T)>, Failure> {
+    target: &'static Target,
+) -> Result<Option<(BuildInput, Lowered)>, Failure> {
     let Some(mut input) = input(reporter, elaboration, path)? else { return Ok(None) };
-    let program = input.lowered(reporter, proof, lowering);
+    let program = input.lowered(reporter, proof, target);
     Ok(program.map(|program| (input, program)))
 }
 
@@ -275,13 +275,13 @@ pub(crate) fn proof(elaboration: &Elaboration, unproved: bool) -> Proof {
     }
 }
 
-/// The target against which the checks hold a program.
-pub(crate) fn target(elaboration: &Elaboration) -> Target {
+/// How much a target has room for, and whether a program that needs more is wrong.
+pub(crate) fn capacity(elaboration: &Elaboration) -> Capacity {
     let worst = match elaboration.checks {
         Checks::All => Severity::Error,
         Checks::None | Checks::Proof => Severity::Warning,
     };
-    Target { sms: elaboration.sms, worst }
+    Capacity { sms: elaboration.sms, worst }
 }
 
 /// One program of one file with one set of parameters, ready to be elaborated.
@@ -292,8 +292,8 @@ pub(crate) struct BuildInput {
     pub(crate) program: ProgramId,
     /// The settings for its elaboration.
     pub(crate) settings: elaborate::Settings,
-    /// The target whose limits it must respect.
-    pub(crate) target: Target,
+    /// How much its target has room for.
+    pub(crate) capacity: Capacity,
     /// Whether all checks ran and found nothing; false until the program is lowered.
     pub(crate) proved: bool,
     /// The plans and kernels of this run, with whatever parameters.
@@ -301,29 +301,28 @@ pub(crate) struct BuildInput {
 }
 
 impl BuildInput {
-    /// The program in its final form; none if there were errors, which are then in `reporter`.
+    /// The program in its final form for a target; none if there were errors, which are then in `reporter`.
     /// Reports that it has already are not added again.
-    pub(crate) fn lowered<T>(
+    pub(crate) fn lowered(
         &mut self,
         reporter: &mut Reporter,
         proof: Proof,
-        lowering: &Lowering<T>,
-    ) -> Option<T> {
-        let interrupt = reporter.interrupt.clone();
-        let asked = (proof, self.target);
-        let (program, mut diagnostics) =
-            lowering.lowered(&self.loaded.unit, self.program, &self.settings, asked, &interrupt);
+        target: &'static Target,
+    ) -> Option<Lowered> {
+        let interrupt = &reporter.interrupt.clone();
+        let request = Request { proof, ..self.request(target, interrupt) };
+        let (program, mut diagnostics) = driver::lower_within(&request, self.capacity);
         if reporter.is_stopped() {
             return None;
         }
-        if program.is_none() && lowering.goal == Goal::Executor {
-            diagnostics = self.explained(diagnostics);
+        if program.is_none() {
+            diagnostics = self.explained(target, diagnostics);
         }
         self.proved = proof != Proof::Skipped && driver::is_proved(&diagnostics);
         let check =
             |unit: &Unit, program: ProgramId, settings: &elaborate::Settings, proof: Proof| {
-                let asked = (proof, self.target);
-                lowering.goal.check(unit, program, settings, asked, &interrupt).1
+                let request = Request { unit, program, settings, target, proof, interrupt };
+                driver::check_program(&request, self.capacity).1
             };
         let subject = Subject {
             sources: &reporter.sources,
@@ -331,7 +330,7 @@ impl BuildInput {
             program: self.program,
             settings: std::slice::from_ref(&self.settings),
             check: &check,
-            interrupt: &interrupt,
+            interrupt,
         };
         trial::confirm(subject, &mut diagnostics);
         let broken = reporter.add_new(diagnostics);
@@ -340,18 +339,10 @@ impl BuildInput {
     }
 
     /// Whether the target can run the program in its final form; what it cannot do is then in `reporter`.
-    pub(crate) fn fits<T>(
-        &self,
-        reporter: &mut Reporter,
-        lowered: &T,
-        lowering: &Lowering<T>,
-    ) -> bool {
-        let mut found = (lowering.limits)(lowered, self.target);
+    pub(crate) fn fits(&self, reporter: &mut Reporter, lowered: &Lowered) -> bool {
+        let mut found = driver::check_limits(lowered, self.capacity);
         found.retain(|report| report.severity != Severity::Note);
-        if lowering.goal == Goal::Executor {
-            found = self.explained(found);
-        }
-        !reporter.add_new(found)
+        !reporter.add_new(self.explained(lowered.target(), found))
     }
 
     /// Takes a path for a plan or kernels, which another combination of parameters may have taken.
@@ -366,10 +357,22 @@ impl BuildInput {
     }
 
     /// The reports about a target's limits, each with the number of ranks from which on the limit is exceeded.
-    fn explained(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        let (unit, target, interrupt) = (&self.loaded.unit, self.target, Interrupt::default());
-        onset::explain(unit, self.program, &self.settings, target, &interrupt, &mut found);
+    fn explained(&self, target: &'static Target, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let interrupt = &Interrupt::default();
+        onset::explain(&self.request(target, interrupt), self.capacity, &mut found);
         found
+    }
+
+    /// The program for a target, to be proved.
+    fn request<'a>(&'a self, target: &'static Target, interrupt: &'a Interrupt) -> Request<'a> {
+        Request {
+            unit: &self.loaded.unit,
+            program: self.program,
+            settings: &self.settings,
+            target,
+            proof: Proof::Needed,
+            interrupt,
+        }
     }
 }
 
@@ -405,8 +408,8 @@ fn select_program(
     let program = load::the_program(&loaded.unit, elaboration, path)?;
     let sweep = program_sweep(reporter, given, &loaded, program, values)?;
     let settings = first_settings(elaboration, given, &sweep);
-    let (target, claimed) = (target(elaboration), BTreeSet::new());
-    let input = BuildInput { loaded, program, settings, target, proved: false, claimed };
+    let (capacity, claimed) = (capacity(elaboration), BTreeSet::new());
+    let input = BuildInput { loaded, program, settings, capacity, proved: false, claimed };
     Ok(Some(Selected { input, sweep }))
 }
 
@@ -485,7 +488,7 @@ fn wanted(build: &Build) -> Result<Wanted, Failure> {
             return Err(Failure::Usage(format!("`--emit {kind}` is given twice")));
         }
     }
-    if wanted.cuda.is_none() && build.target != Host::Cuda {
+    if wanted.cuda.is_none() && *build.target != CUDA {
         return Err(Failure::Usage("`--target` is for kernels: add `--emit cuda`".to_owned()));
     }
     match wanted.plan.as_ref().or(wanted.cuda.as_ref()) {

@@ -8,7 +8,7 @@ use super::settings::{self, Given, Values};
 use super::summary::{Summaries, Summary};
 use super::{Failure, Status, build, fix, folders, sweep};
 use compiler::diagnostic::Diagnostic;
-use compiler::driver::{self, Goal, Proof};
+use compiler::driver::{self, Proof, Request};
 use compiler::elaborate::{Settings, evaluate_alone};
 use compiler::interrupt::Interrupt;
 use compiler::onset;
@@ -112,7 +112,7 @@ fn check_program(
 ) -> Result<Vec<String>, Failure> {
     let elaboration = &check.elaboration;
     let sweep = sweep::sweep(&reporter.sources, given, &unit.programs[program], Values::Several)?;
-    let (goal, target) = (Goal::from(check.target), build::target(elaboration));
+    let (target, capacity) = (check.target, build::capacity(elaboration));
     let proof = build::proof(elaboration, false);
     let mut gathered = sweep::Gathered::default();
     let mut refusals = sweep::Gathered::default();
@@ -123,10 +123,10 @@ fn check_program(
     for combination in sweep.combinations() {
         let _one = sweep.varies().then(|| phase("with", &combination.text));
         let settings = given.settings(elaboration, combination.parameters.clone());
-        let asked = (proof, target);
-        let (lowered, mut diagnostics) = goal.check(unit, program, &settings, asked, interrupt);
-        if goal == Goal::Executor && !sweep.varies() {
-            onset::explain(unit, program, &settings, target, interrupt, &mut diagnostics);
+        let request = Request { unit, program, settings: &settings, target, proof, interrupt };
+        let (lowered, mut diagnostics) = driver::check_program(&request, capacity);
+        if !sweep.varies() {
+            onset::explain(&request, capacity, &mut diagnostics);
         }
         if interrupt.is_set() {
             break;
@@ -155,7 +155,8 @@ fn check_program(
     let found = if tally.taken == 0 { refusals } else { gathered };
     let mut found = found.finish(sweep.varies());
     let look = |unit: &Unit, program: ProgramId, settings: &Settings, proof: Proof| {
-        goal.check(unit, program, settings, (proof, target), interrupt).1
+        let request = Request { unit, program, settings, target, proof, interrupt };
+        driver::check_program(&request, capacity).1
     };
     let sources = &reporter.sources;
     let subject = Subject { sources, unit, program, settings: &tried, check: &look, interrupt };
@@ -176,17 +177,16 @@ fn check_program(
     }
     let is_done = correct && !interrupt.is_set();
     let summary = if is_done { summaries.of_all() } else { None };
-    let is_plan = goal == Goal::Executor;
     match (summary, sweep.varies()) {
         (None, false) => {}
         (None, true) => remarks.push(format!("`{name}`: {}", tally.text("checked"))),
         (Some(summary), false) => {
-            let (ranks, facts) = (summary.ranks(), summary.text(is_plan, false));
+            let (ranks, facts) = (summary.ranks(), summary.text(target.is_plan(), false));
             remarks.push(format!("`{name}`: proved for {ranks}: {facts}"));
         }
         (Some(summary), true) => {
             let given = sweep.given(&elaboration.define).join(", ");
-            let (tally, facts) = (tally.text("checked"), summary.text(is_plan, true));
+            let (tally, facts) = (tally.text("checked"), summary.text(target.is_plan(), true));
             remarks.push(format!("`{name}`: proved for {given}: {tally}; {facts}"));
         }
     }

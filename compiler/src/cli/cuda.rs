@@ -1,16 +1,14 @@
 //! `cclc build --emit cuda`: checks a program and writes its kernels, their C
 //! header and the header that all programs share.
 
-use super::args::{Build, Host};
+use super::args::Build;
 use super::build::{self, BuildInput};
-use super::lowering::Lowering;
 use super::output::Output;
 use super::own::Own;
 use super::report::Reporter;
 use super::{Failure, files, output};
-use compiler::cuda::DEVICE_HEADER;
-use compiler::cuda::mscclpp::module;
 use compiler::driver;
+use compiler::target::Writer;
 use std::path::{Path, PathBuf};
 
 /// Writes a program's kernels and returns the path of their source; none if something is wrong with
@@ -22,23 +20,24 @@ pub(crate) fn write(
     reporter: &mut Reporter,
 ) -> Result<Option<PathBuf>, Failure> {
     let proof = build::proof(&args.elaboration, args.unproved);
-    let lowering = match args.target {
-        Host::Cuda => Lowering::KERNELS,
-        Host::Nvshmem => Lowering::NVSHMEM,
-        Host::Mscclpp => Lowering::NATIVE,
-    };
-    let Some(kernels) = input.lowered(reporter, proof, &lowering) else {
+    let Writer::Kernels(writer) = &args.target.writer else { return Ok(None) };
+    let Some(kernels) = input.lowered(reporter, proof, args.target) else {
         return Ok(None);
     };
     let given = path.or(args.output.as_deref());
     let path = match given {
         Some(path) => path.to_owned(),
-        None => build::default_path(&kernels.program().options.name, "cu")?,
+        None => build::default_path(&kernels.program().options.name, writer.extension)?,
     };
-    let name = file_name(&path)?;
+    let name = file_name(&path, writer.extension)?;
     input.claim(&path)?;
-    let (made, reports) =
-        driver::write_cuda(&kernels, input.target, &name, &reporter.sources, &reporter.interrupt);
+    let (made, reports) = driver::write_kernels(
+        &kernels,
+        input.capacity,
+        &name,
+        &reporter.sources,
+        &reporter.interrupt,
+    );
     if reporter.is_stopped() {
         return Ok(None);
     }
@@ -47,50 +46,38 @@ pub(crate) fn write(
     if is_broken {
         return Ok(None);
     }
-    let native = (args.target == Host::Mscclpp).then(|| KernelFile {
-        path: path.with_file_name(format!("{}.cu", module(&name))),
-        text: driver::write_native(&kernels, &made, &name),
-    });
-    let beside = [
-        KernelFile { path: path.with_file_name(DEVICE_HEADER), text: made.device },
-        KernelFile { path: path.with_extension("h"), text: made.header },
-    ];
-    let beside: Vec<KernelFile> = native.into_iter().chain(beside).collect();
+    let placed = made.beside.iter().map(|file| (path.with_file_name(&file.name), &file.text));
+    let beside: Vec<(PathBuf, &String)> = placed.collect();
     let source = match given {
         Some(_) => Output::named(&path),
         None => Output::derived(&path, Own::Cuda),
     };
-    let derived = || beside.iter().map(|file| (Output::derived(&file.path, Own::Cuda), &file.text));
+    let derived = || beside.iter().map(|(path, text)| (Output::derived(path, Own::Cuda), text));
     output::refuse_foreign(derived().map(|(output, _)| output).chain([source]))?;
     for (output, text) in derived() {
         output.write_text(text)?;
     }
-    source.write_text(&made.source)?;
+    source.write_text(&made.main)?;
     Ok(Some(path))
 }
 
-/// A file next to the kernels' source.
-struct KernelFile {
-    path: PathBuf,
-    text: String,
-}
-
 /// The name of the files, without an extension; all go next to the first.
-fn file_name(path: &Path) -> Result<String, Failure> {
+fn file_name(path: &Path, ending: &str) -> Result<String, Failure> {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).filter(|_| path != Path::new("-"));
     match (stem, path.extension().and_then(|extension| extension.to_str())) {
         // The name is in `#include` and `#line`, where it would end the line, or the name.
-        (Some(stem), Some("cu"))
-            if stem.contains(|c: char| c.is_control() || "\"\\".contains(c)) =>
+        (Some(stem), Some(extension))
+            if extension == ending
+                && stem.contains(|c: char| c.is_control() || "\"\\".contains(c)) =>
         {
             Err(Failure::Usage(format!(
                 "the name of kernels is part of their text: `{}` must have no quotes, backslashes or line ends in its last part",
                 path.display()
             )))
         }
-        (Some(stem), Some("cu")) => Ok(stem.to_owned()),
+        (Some(stem), Some(extension)) if extension == ending => Ok(stem.to_owned()),
         (Some(_) | None, Some(_) | None) => Err(Failure::Usage(format!(
-            "kernels are three files: `{}` must be a path that ends with `.cu`",
+            "kernels are three files: `{}` must be a path that ends with `.{ending}`",
             files::shown(path)
         ))),
     }

@@ -4,13 +4,13 @@
 
 use super::args::{Diff, Elaboration};
 use super::build::{self, BuildInput};
-use super::lowering::Lowering;
 use super::report::Reporter;
 use super::{Failure, Status, files, load, settings};
 use compiler::diagnostic::Severity;
-use compiler::driver::{self, Known, Proof, Side, Target};
+use compiler::driver::{self, Known, Proof, Side};
 use compiler::plan::map::Map;
 use compiler::source::{FileId, SourceMap};
+use compiler::target::{Capacity, PLAN};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -39,8 +39,8 @@ pub(crate) fn run(diff: &Diff, reporter: &mut Reporter) -> Result<Status, Failur
         return Ok(reporter.finish().max(Status::Errors));
     };
     let (a, b) = (left.side(&known), right.side(&known));
-    let target = Target { sms: diff.elaboration.sms, worst: Severity::Error };
-    let (same, mut found) = driver::diff(&a, &b, target, &reporter.interrupt);
+    let capacity = Capacity { sms: diff.elaboration.sms, worst: Severity::Error };
+    let (same, mut found) = driver::diff(&a, &b, capacity, &reporter.interrupt);
     if reporter.is_stopped() {
         return Ok(reporter.finish());
     }
@@ -111,15 +111,15 @@ fn program(
     let elaboration = Elaboration { define: defined.of(names), ..diff.elaboration.clone() };
     let given = settings::given(reporter, &elaboration)?;
     let settings = build::settings(reporter, &elaboration, &given, &loaded, program)?;
-    let target = Target { sms: elaboration.sms, worst: Severity::Note };
+    let capacity = Capacity { sms: elaboration.sms, worst: Severity::Note };
     let claimed = BTreeSet::new();
-    let mut input = BuildInput { loaded, program, settings, target, proved: false, claimed };
-    let lowered = input.lowered(reporter, Proof::Skipped, &Lowering::EXECUTOR);
+    let mut input = BuildInput { loaded, program, settings, capacity, proved: false, claimed };
+    let lowered = input.lowered(reporter, Proof::Skipped, &PLAN);
     let Some(lowered) = lowered else { return Ok(None) };
     let map = driver::map(&lowered, &reporter.sources);
     let mut bytes = Vec::new();
     let name = files::name(path);
-    driver::write_plan(lowered, target, &mut bytes)
+    driver::write_plan(lowered, capacity, &mut bytes)
         .map_err(|error| Failure::Files(format!("`{name}`: {error}")))?;
     let text: Arc<str> = String::from_utf8_lossy(&bytes).into();
     let file = reporter.sources.add(format!("plan of {name}"), text.clone());

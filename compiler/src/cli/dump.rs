@@ -1,7 +1,7 @@
 //! `cclc dump`: a program at a point between source and plan, as straight-line `.ccl`, as JSON with that text
 //! and the origins of its lines, or as a picture.
 
-use super::args::{Dump, DumpFormat as Format, Stage};
+use super::args::{Dump, DumpFormat as Format};
 use super::report::Reporter;
 use super::{Failure, Status, build, output};
 use compiler::check;
@@ -33,10 +33,7 @@ pub(crate) fn run(dump: &Dump, reporter: &mut Reporter) -> Result<Status, Failur
     let broken = reporter.add(diagnostics);
     let status = reporter.finish();
     let Some(program) = program.filter(|_| !broken) else { return Ok(status.max(Status::Errors)) };
-    let program = match stage(dump.after) {
-        Some(last) => optimize::optimize(program, last),
-        None => program,
-    };
+    let program = optimize::optimize(program, dump.after);
     let text = match dump.format {
         Format::Text => print::print(&program).text,
         Format::Json => linked(reporter, &program, &print::print(&program)),
@@ -93,15 +90,4 @@ fn marks(witness: &Witness) -> Vec<Mark> {
         Mark { rank: event.rank, agent, launch }
     };
     events.iter().map(mark).collect()
-}
-
-/// The last pass to run; none if no pass is to run.
-fn stage(stage: Stage) -> Option<optimize::Stage> {
-    match stage {
-        Stage::Elaborate => None,
-        Stage::Fuse => Some(optimize::Stage::Fuse),
-        Stage::Split => Some(optimize::Stage::Split),
-        Stage::Sync => Some(optimize::Stage::Sync),
-        Stage::Replicate => Some(optimize::Stage::Replicate),
-    }
 }

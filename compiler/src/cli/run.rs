@@ -1,17 +1,17 @@
 //! `cclc run`: runs a program or a plan on this machine and reports the result.
 
-use super::args::{Number, Reduction, Run, Target as Goal};
+use super::args::{Number, Reduction, Run};
 use super::limits;
-use super::lowering::Lowering;
 use super::report::Reporter;
 use super::{Failure, Status, build, files, output, settings, verify};
 use compiler::bytes;
-use compiler::cuda::launch::{self, Elements};
+use compiler::cuda::launch::Elements;
 use compiler::diagnostic::log::escape_json;
 use compiler::diagnostic::{Code, Diagnostic, Severity};
-use compiler::driver::{self, Known, Proof, Target};
+use compiler::driver::{self, Known};
 use compiler::emulate::{self, Element, MOST_STEPS, Outcome, Settings, TooLarge, Trial};
 use compiler::ir::{Program, Rank, ReduceOp};
+use compiler::target::{Capacity, PLAN, Target};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -44,10 +44,7 @@ pub(crate) fn run(run: &Run, reporter: &mut Reporter) -> Result<Status, Failure>
         element: element(run.number),
         launches: run.launches,
         max_bytes,
-        entries: match run.target {
-            Goal::Cuda if !is_plan(run) => usize::MAX,
-            Goal::Cuda | Goal::Executor => program.options.threads as usize,
-        },
+        entries: target(run).count_handled_entries(&program),
         inexact: run.inexact,
     };
     let sizes = Arc::clone(&settings.chunk_bytes);
@@ -59,15 +56,12 @@ pub(crate) fn run(run: &Run, reporter: &mut Reporter) -> Result<Status, Failure>
 
 /// Refuses what a program's kernels would refuse at their launch.
 fn kernels_accept(run: &Run, program: &Program) -> Result<(), Failure> {
-    if run.target == Goal::Executor || is_plan(run) {
-        return Ok(());
-    }
     let op = run.op.map_or(program.collective.op, reduction);
     let elements = Elements {
         bytes: element(run.number).bytes() as u32,
         is_float: matches!(run.number, Number::F32 | Number::F16 | Number::Bf16),
     };
-    let Some(why) = launch::refusal(program, elements, op) else { return Ok(()) };
+    let Some(why) = target(run).refuse_launch(program, elements, op) else { return Ok(()) };
     let (kind, op) = (name(run.number), op.word());
     Err(Failure::Usage(format!("the kernels refuse `--type {kind}` with `--op {op}`: {why}")))
 }
@@ -78,30 +72,19 @@ fn program(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failur
         return plan(run, reporter);
     }
     let proof = build::proof(&run.elaboration, run.unproved);
-    let program = match run.target {
-        Goal::Executor => {
-            lowered(run, reporter, proof, &Lowering::EXECUTOR, driver::Lowered::program)?
-        }
-        Goal::Cuda => lowered(run, reporter, proof, &Lowering::KERNELS, driver::Kernels::program)?,
-    };
-    Ok(program)
+    let found = build::lowered(reporter, &run.elaboration, proof, &run.file, run.target)?;
+    let Some((input, lowered)) = found else { return Ok(None) };
+    let runs = input.fits(reporter, &lowered) || run.unproved;
+    Ok(runs.then(|| driver::runnable(lowered.program())))
+}
+
+/// What the program was compiled for: a plan is one already.
+fn target(run: &Run) -> &'static Target {
+    if is_plan(run) { &PLAN } else { run.target }
 }
 
 fn is_plan(run: &Run) -> bool {
     files::ends_in(&run.file, "json")
-}
-
-fn lowered<T>(
-    run: &Run,
-    reporter: &mut Reporter,
-    proof: Proof,
-    lowering: &Lowering<T>,
-    inside: fn(&T) -> &Program,
-) -> Result<Option<Program>, Failure> {
-    let found = build::lowered(reporter, &run.elaboration, proof, &run.file, lowering)?;
-    let Some((input, lowered)) = found else { return Ok(None) };
-    let runs = input.fits(reporter, &lowered, lowering) || run.unproved;
-    Ok(runs.then(|| driver::runnable(inside(&lowered))))
 }
 
 fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> {
@@ -120,8 +103,8 @@ fn plan(run: &Run, reporter: &mut Reporter) -> Result<Option<Program>, Failure> 
     };
     let given = settings::arguments(reporter, &run.elaboration.define)?;
     let known = Known { given, shared: reporter.shared(), ..Known::default() };
-    let target = Target { sms: run.elaboration.sms, worst: Severity::Error };
-    let (program, found) = verify::plan(reporter, &run.file, file, known, target);
+    let capacity = Capacity { sms: run.elaboration.sms, worst: Severity::Error };
+    let (program, found) = verify::plan(reporter, &run.file, file, known, capacity);
     if reporter.is_stopped() {
         return Ok(None);
     }

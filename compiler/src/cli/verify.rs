@@ -9,12 +9,13 @@ use super::folders::FileKind;
 use super::report::Reporter;
 use super::{Failure, Status, files, folders, settings};
 use compiler::diagnostic::{Code, Diagnostic, Severity};
-use compiler::driver::{self, Known, Target};
+use compiler::driver::{self, Known};
 use compiler::ir::Program;
 use compiler::plan::map::{Map, Source};
 use compiler::resolve;
 use compiler::resolve::path::EXTENSION;
 use compiler::source::{FileId, SourceMap};
+use compiler::target::Capacity;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -22,7 +23,7 @@ use std::sync::Arc;
 
 /// Checks each plan.
 pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Failure> {
-    let target = Target { sms: verify.sms, worst: Severity::Error };
+    let capacity = Capacity { sms: verify.sms, worst: Severity::Error };
     let given = settings::arguments(reporter, &verify.define)?;
     let known = Known {
         given,
@@ -41,7 +42,7 @@ pub(crate) fn run(verify: &Verify, reporter: &mut Reporter) -> Result<Status, Fa
             &reporter.interrupt,
         ) {
             Ok(file) => {
-                let (_, found) = plan(reporter, path, file, known.clone(), target);
+                let (_, found) = plan(reporter, path, file, known.clone(), capacity);
                 if reporter.is_stopped() {
                     break;
                 }
@@ -67,23 +68,23 @@ pub(crate) fn plan(
     path: &Path,
     file: FileId,
     known: Known,
-    target: Target,
+    capacity: Capacity,
 ) -> (Option<Program>, Vec<Diagnostic>) {
     let (most, interrupt) = (reporter.limits.plan_bytes(), reporter.interrupt.clone());
     let sources = &mut reporter.sources;
     let text = sources.files[file].text.clone();
     let beside = path.with_extension(MAP);
     let map = match map(path, &beside, &text, most) {
-        Ok(None) => return driver::verified(file, &text, &known, target, &interrupt),
+        Ok(None) => return driver::verified(file, &text, &known, capacity, &interrupt),
         Ok(Some(map)) => map,
         Err(why) => {
-            let (program, found) = driver::verified(file, &text, &known, target, &interrupt);
+            let (program, found) = driver::verified(file, &text, &known, capacity, &interrupt);
             let found = std::iter::once(useless(&beside, &why)).chain(found).collect();
             return (program, found);
         }
     };
     let known = known.with_map(&map);
-    let (program, mut found) = driver::verified(file, &text, &known, target, &interrupt);
+    let (program, mut found) = driver::verified(file, &text, &known, capacity, &interrupt);
     if !found.is_empty() {
         let texts = MapSources::new(&beside, reporter.limits.source_bytes()).open(sources, &map);
         map.explain(file, sources, &texts, &mut found);

@@ -3,31 +3,30 @@
 //! In: the program and its layout. Out: the text, which is self-contained: the part of the interface that all
 //! programs share is in every header, behind a guard.
 
-use super::Network;
 use super::layout::Layout;
 use super::traffic::Traffic;
+use super::{KernelSettings, Ports};
 use crate::ir::{Buffer, Program};
 
-/// The text of the header. With `any_size`, launches may follow each other whatever the sizes of their messages. `name` is a
-/// C identifier.
+/// The text of the header. `name` is a C identifier.
 pub(super) fn text(
     program: &Program,
-    (network, any_size): (Network, bool),
+    settings: KernelSettings,
     layout: &Layout,
     name: &str,
 ) -> String {
     let message = program.collective.message().word();
     let guard = format!("{}_H", name.to_uppercase());
     let memory = memory(program);
-    let scratch = match layout.needs_one_size(any_size) {
+    let scratch = match layout.needs_one_size(settings.any_size) {
         true => "All launches must have the size that it was created for.",
         false => "Launches may be smaller.",
     };
     let types = types(program, layout);
     let size = size(program, layout);
-    let exchange = match network {
-        Network::Mapped => String::new(),
-        Network::Nvshmem => format!(
+    let exchange = match settings.ports {
+        Ports::Mapped => String::new(),
+        Ports::Nvshmem => format!(
             "\n/* An exchange function for memory from nvshmem_malloc. Every processing element allocates the same amount;\n   \
              rank r is processing element r. */\n\
              int {name}_nvshmem_exchange(void *context, const ccl_memory *mine, ccl_memory *all);\n"

@@ -4,12 +4,12 @@
 //! out and of what may follow each other on its streams, or of the header. Kernels compare both. Paths of source files are not
 //! part of them, so that each rank may build in a folder of its own.
 
-use super::Network;
+use super::{KernelSettings, Ports};
 use crate::ir::{Program, print};
 
 /// The number of a program.
-pub(super) fn identity(program: &Program, network: Network, any_size: bool) -> u64 {
-    let built_for = [u8::from(network == Network::Nvshmem), u8::from(any_size)];
+pub(super) fn identity(program: &Program, settings: KernelSettings) -> u64 {
+    let built_for = [u8::from(settings.ports == Ports::Nvshmem), u8::from(settings.any_size)];
     hash(&[&built_for, print::print(program).text.as_bytes()])
 }
 

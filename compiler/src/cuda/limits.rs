@@ -9,7 +9,7 @@
 //! - A multicast address leads to one place on all ranks, whatever the size of a message, so a switch is not bound to a
 //!   buffer that begins within another one.
 
-use super::{Network, layout};
+use super::{Ports, layout};
 use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::ir::{Buffer, Link, OriginId, Program, RankId};
 
@@ -26,14 +26,14 @@ const WORD: u32 = 16;
 
 /// Checks a program; `sms` is how many blocks the GPU runs at once.
 #[must_use]
-pub fn check(program: &Program, network: Network, sms: u32) -> Vec<Diagnostic> {
+pub fn check(program: &Program, ports: Ports, sms: u32) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let most = program.ranks.iter().map(|rank| rank.blocks.len()).max().unwrap_or(0);
     if most > sms as usize {
         found.push(placed(program, too_many_blocks(most, sms)));
     }
     let mut ranks = program.ranks.entries();
-    let idle = ranks.find(|(_, rank)| network == Network::Nvshmem && rank.blocks.is_empty());
+    let idle = ranks.find(|(_, rank)| ports == Ports::Nvshmem && rank.blocks.is_empty());
     if let Some((rank, _)) = idle.filter(|_| most > 0) {
         found.push(placed(program, no_block(rank)));
     }

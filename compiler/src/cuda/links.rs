@@ -4,7 +4,7 @@
 //! In: the program. Out: constants of the kernels' file, with which `create` refuses an exchange that left out an address, and
 //! with which ranks that write packets for each other agree when the numbers of launches restart.
 
-use super::Network;
+use super::Ports;
 use super::names::WITH_TABLE;
 use crate::ir::{self, Buffer, Channel, Link, Program, Rank, RankId, memory};
 use std::collections::BTreeSet;
@@ -14,12 +14,12 @@ const MOST_TERMS: usize = 8;
 
 /// The constants: `linked` says whether a rank addresses a peer's memory, `peer_input` and the others which buffers. With
 /// `packets`, `reached` says whether one of two ranks may write to the other's scratch.
-pub(super) fn text(program: &Program, network: Network, packets: bool) -> String {
-    let mut text = format!("{}\n", relation(program, "linked", &peers(program, network)));
+pub(super) fn text(program: &Program, ports: Ports, packets: bool) -> String {
+    let mut text = format!("{}\n", relation(program, "linked", &peers(program, ports)));
     if packets {
         text.push_str(&format!("{}\n", relation(program, "reached", &reached(program))));
     }
-    let touched = touched(program, network);
+    let touched = touched(program, ports);
     for (name, buffer) in [
         ("peer_input", Buffer::Input),
         ("peer_output", Buffer::Output),
@@ -32,10 +32,10 @@ pub(super) fn text(program: &Program, network: Network, packets: bool) -> String
 }
 
 /// Each rank's peers, in ascending order.
-fn peers(program: &Program, network: Network) -> Vec<BTreeSet<u32>> {
+fn peers(program: &Program, ports: Ports) -> Vec<BTreeSet<u32>> {
     let peer = |channel: &Channel| match channel.link {
         Link::Memory(peer) => Some(peer.0),
-        Link::Port(peer) if network == Network::Mapped => Some(peer.0),
+        Link::Port(peer) if ports == Ports::Mapped => Some(peer.0),
         Link::Port(_) | Link::Switch(_) => None,
     };
     let of = |(here, rank): (RankId, &Rank)| {
@@ -60,9 +60,9 @@ fn reached(program: &Program) -> Vec<BTreeSet<u32>> {
 }
 
 /// The buffers that some rank accesses in a peer's memory.
-fn touched(program: &Program, network: Network) -> BTreeSet<Buffer> {
+fn touched(program: &Program, ports: Ports) -> BTreeSet<Buffer> {
     let by_itself = |transfer: &&ir::Transfer| {
-        network == Network::Mapped || transfer.via != Some(ir::ChannelKind::Port)
+        ports == Ports::Mapped || transfer.via != Some(ir::ChannelKind::Port)
     };
     let transfers = program.all_ops().filter_map(ir::Op::transfer).filter(by_itself);
     let remote = transfers.flat_map(ir::Transfer::operands).filter_map(|operand| {

@@ -4,12 +4,12 @@
 //! statement that it comes from; `#line` leads compilers, debuggers and sanitizers back to the `.ccl`
 //! file, except where consecutive lines already do.
 
-use super::Network;
 use super::dispatch;
 use super::layout::Layout;
 use super::names;
 use super::roles::{Role, Table};
 use super::traits::traits;
+use super::{KernelSettings, Ports};
 use crate::ir::{Buffer, OriginId, Program};
 use crate::source::{Place, SourceMap};
 
@@ -19,9 +19,7 @@ const WIDTH: usize = 120;
 /// What the text depends on.
 pub(super) struct Context<'a> {
     pub(super) program: &'a Program,
-    pub(super) network: Network,
-    /// Whether launches may follow each other whatever the sizes of their messages.
-    pub(super) any_size: bool,
+    pub(super) settings: KernelSettings,
     pub(super) layout: &'a Layout,
     pub(super) roles: &'a [Role],
     pub(super) sources: &'a SourceMap,
@@ -34,7 +32,7 @@ pub(super) struct Context<'a> {
 pub(super) fn text(context: &Context) -> String {
     let mut page = Page { text: String::new(), lines: 1, file: format!("{}.cu", context.file) };
     page.add(&opening(context));
-    page.add(&traits(context.program, context.layout, context.network, context.any_size));
+    page.add(&traits(context.program, context.layout, context.settings));
     page.add("\nusing Block = ccl::Block<Program>;\nusing Arguments = ccl::Arguments<Program>;\n");
     for role in context.roles {
         role_text(context, role, &mut page);
@@ -76,9 +74,9 @@ fn opening(context: &Context) -> String {
     } else {
         "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900\n#error \"switch channels need sm_90 or later\"\n#endif\n"
     };
-    let network = match context.network {
-        Network::Mapped => "",
-        Network::Nvshmem => "#define CCL_NVSHMEM 1\n",
+    let network = match context.settings.ports {
+        Ports::Mapped => "",
+        Ports::Nvshmem => "#define CCL_NVSHMEM 1\n",
     };
     let in_place = if program.collective.in_place { "in place" } else { "out of place" };
     format!(
@@ -316,9 +314,9 @@ fn interface(context: &Context) -> String {
             ranks.join(", ")
         ));
     }
-    let exchange = match context.network {
-        Network::Mapped => String::new(),
-        Network::Nvshmem => format!(
+    let exchange = match context.settings.ports {
+        Ports::Mapped => String::new(),
+        Ports::Nvshmem => format!(
             "#if defined(__CUDACC__)\nint {name}_nvshmem_exchange(void *, const ccl_memory *mine, ccl_memory *all) {{\n    \
              return {name}_kernels::Made::exchange_by_nvshmem(mine, all);\n}}\n#endif\n"
         ),

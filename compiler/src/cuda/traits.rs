@@ -1,6 +1,6 @@
 //! The constants of a program in its `.cu` file, in the form that the device header expects.
 
-use super::Network;
+use super::KernelSettings;
 use super::aliases;
 use super::body::class;
 use super::identity::identity;
@@ -10,17 +10,12 @@ use super::names::WITH_TABLE;
 use crate::ir::{self, Buffer, Program};
 
 /// The definition of `Program`.
-pub(super) fn traits(
-    program: &Program,
-    layout: &Layout,
-    network: Network,
-    any_size: bool,
-) -> String {
+pub(super) fn traits(program: &Program, layout: &Layout, settings: KernelSettings) -> String {
     let options = &program.options;
     let Traits { reduces, fixed_op, packets, switch_ops } = &layout.traits;
     let (reduces, fixed_op, packets) = (*reduces, *fixed_op, *packets);
     let double = options.double_scratch && layout.scratch_chunks > 0;
-    let one_size = layout.needs_one_size(any_size);
+    let one_size = layout.needs_one_size(settings.any_size);
     let op = super::op(program.collective.op);
     let inner = |buffer| {
         program.ranks.iter().any(|rank| rank.alias.is_some_and(|alias| alias.inner == buffer))
@@ -45,7 +40,7 @@ pub(super) fn traits(
     ] {
         text.push_str(&number(name, value));
     }
-    let identity = identity(program, network, any_size);
+    let identity = identity(program, settings);
     text.push_str(&format!("    static constexpr uint64_t identity = {identity:#018x}u;\n"));
     text.push_str(&size("alignment", options.alignment.into()));
     text.push_str(&size("least_bytes", layout.least_bytes.unwrap_or(1).max(1)));
@@ -77,7 +72,7 @@ pub(super) fn traits(
     if !layout.groups.is_empty() {
         text.push_str(&in_group(&layout.groups, program.ranks.len() as u32));
     }
-    text.push_str(&links::text(program, network, packets));
+    text.push_str(&links::text(program, settings.ports, packets));
     text.push_str("};\n");
     text
 }

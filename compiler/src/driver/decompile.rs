@@ -7,7 +7,9 @@
 //! Forms are tried from the most readable to the plainest. Each is compiled and its plan is listed; the first one whose
 //! listing equals the original's is taken. If the plan is proved to be correct, its source text must be, too.
 
-use super::{Known, Lowered, Proof, Target, contract, has_errors, load, lower, write_plan};
+use super::{
+    Known, Lowered, Proof, Request, contract, has_errors, load, lower_program, write_plan,
+};
 use crate::check;
 use crate::decompile::{self, Style};
 use crate::diagnostic::{Code, Diagnostic, Severity};
@@ -21,6 +23,7 @@ use crate::resolve::program::ProgramId;
 use crate::source::{FileId, PlanPlace, SourceMap};
 use crate::syntax;
 use crate::table::Id;
+use crate::target::{Capacity, PLAN};
 
 /// Source text that builds to a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,9 +146,9 @@ impl<'p> Subject<'p> {
         let proof = if self.sound && style.regular { Proof::Needed } else { Proof::Skipped };
         let lowered = compiled(&text, proof, interrupt).map_err(Why::Refused)?;
         let mut bytes = Vec::new();
-        let target = Target { sms: u32::MAX, worst: Severity::Warning };
+        let capacity = Capacity { sms: u32::MAX, worst: Severity::Warning };
         // Writing to a vector cannot fail.
-        let _ = write_plan(lowered, target, &mut bytes);
+        let _ = write_plan(lowered, capacity, &mut bytes);
         let plan = String::from_utf8_lossy(&bytes);
         let plan = plan::parse(FileId::default(), &plan).map_err(|why| Why::Refused(vec![*why]))?;
         match difference(self.listing, &listed(plan)) {
@@ -201,7 +204,14 @@ fn compiled(text: &str, proof: Proof, interrupt: &Interrupt) -> Result<Lowered, 
         return Err(found);
     }
     let settings = Settings::default();
-    let (program, found) = lower(&unit, ProgramId::from_index(0), &settings, proof, interrupt);
+    let (program, found) = lower_program(&Request {
+        unit: &unit,
+        program: ProgramId::from_index(0),
+        settings: &settings,
+        target: &PLAN,
+        proof,
+        interrupt,
+    });
     program.ok_or(found)
 }
 

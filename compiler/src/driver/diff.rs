@@ -7,7 +7,7 @@
 
 mod lists;
 
-use super::{Known, Target, contract, decompile, has_errors, verify};
+use super::{Known, contract, decompile, has_errors, verify};
 use crate::check::{limits, names};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::interpreter::{self, Combined, Outcome, Value};
@@ -18,6 +18,7 @@ use crate::ir::{Action, Block, OriginId, Program, Rank, RankId, all_ops};
 use crate::plan::compare::{Difference, compare};
 use crate::plan::{self, read};
 use crate::source::{FileId, Place, PlanPlace};
+use crate::target::Capacity;
 use lists::ListDifference;
 use std::borrow::Cow;
 
@@ -49,7 +50,7 @@ pub struct Side<'t> {
 pub fn diff(
     left: &Side<'_>,
     right: &Side<'_>,
-    target: Target,
+    capacity: Capacity,
     interrupt: &Interrupt,
 ) -> (Option<bool>, Vec<Diagnostic>) {
     let (a, mut reports) = read::read(left.file, left.text);
@@ -73,7 +74,7 @@ pub fn diff(
     // The listing says nothing about plans that the loader refuses.
     let told_of = !one.lines().any(|line| line.starts_with("REJECT"));
     let parted = decompile::difference(&one, &other);
-    let verdict = |side: &Side<'_>| found(side, Severity::Error, target, interrupt);
+    let verdict = |side: &Side<'_>| found(side, Severity::Error, capacity, interrupt);
     let meets = [meetings(&a), meetings(&b)];
     let alike = told_of && parted.is_none() && sizes(&a) == sizes(&b) && shapes(&a) == shapes(&b);
     // Where the threads of a block meet is not a difference, and neither are sizes that a plan claims to serve and does
@@ -101,7 +102,7 @@ pub fn diff(
         None => "the plans differ in where the threads of a block synchronize".to_owned(),
     };
     let proved =
-        |which: &str, side: &Side<'_>| match found(side, Severity::Warning, target, interrupt)
+        |which: &str, side: &Side<'_>| match found(side, Severity::Warning, capacity, interrupt)
             .as_slice()
         {
             [] => format!("the checks find nothing wrong with the {which} plan"),
@@ -153,10 +154,10 @@ fn differing(things: usize, lists: usize) -> Option<String> {
 fn found(
     side: &Side<'_>,
     least: Severity,
-    target: Target,
+    capacity: Capacity,
     interrupt: &Interrupt,
 ) -> Vec<&'static str> {
-    let found = verify(side.file, side.text, &side.known, target, interrupt);
+    let found = verify(side.file, side.text, &side.known, capacity, interrupt);
     let severe = found.iter().filter(|report| report.severity >= least);
     let mut codes: Vec<&str> = severe.map(|report| report.code.id()).collect();
     codes.dedup();

@@ -5,16 +5,15 @@
 //! that is all that is reported of it. A small one is checked all the same, so that its author sees at once what else is
 //! wrong.
 
-use super::{Goal, Proof, Target, has_errors, passed_through};
+use super::{Proof, Request, has_errors, run_passes};
 use crate::check::limits;
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::elaborate::{self, Settings};
-use crate::interrupt::Interrupt;
+use crate::elaborate;
 use crate::ir::{self, RankId};
 use crate::onset;
-use crate::optimize::{self, Stage, replicate};
+use crate::optimize::replicate;
 use crate::phase::phase;
-use crate::resolve::program::{ProgramId, Unit};
+use crate::target::{Capacity, PLAN};
 use std::collections::BTreeSet;
 
 /// The most operations of a program that is elaborated and checked although it exceeds a limit.
@@ -22,11 +21,11 @@ const MOST_OPERATIONS: usize = 100_000;
 
 /// What shows on the first rank.
 #[derive(Debug, Default)]
-pub struct Early {
+pub(super) struct Early {
     /// The limits that it exceeds.
     found: Vec<Diagnostic>,
     /// Whether the program is too large to be looked at any further.
-    pub is_large: bool,
+    pub(super) is_large: bool,
 }
 
 /// A program with its first rank only, in the final form of its operations.
@@ -37,14 +36,10 @@ struct First {
 }
 
 impl First {
-    fn of(
-        unit: &Unit,
-        program: ProgramId,
-        settings: &Settings,
-        interrupt: &Interrupt,
-    ) -> Option<First> {
+    fn of(request: &Request<'_>) -> Option<First> {
+        let Request { unit, program, settings, interrupt, .. } = *request;
         let first = elaborate::first_rank(unit, program, settings, interrupt)?;
-        let program = passed_through(&|program| optimize::optimize(program, Stage::Sync), first);
+        let program = run_passes(&PLAN, first);
         let operations = program.all_ops().count().saturating_mul(program.ranks.len());
         // What is too large to be elaborated is reported as such.
         let fits = operations as u64 <= settings.max_operations;
@@ -52,8 +47,8 @@ impl First {
     }
 
     /// The limits that the first rank exceeds.
-    fn exceeded(&self, target: Target) -> Vec<Diagnostic> {
-        let mut checker = limits::Checker::new(&self.program, target.limits());
+    fn exceeded(&self, capacity: Capacity) -> Vec<Diagnostic> {
+        let mut checker = limits::Checker::new(&self.program, capacity.limits());
         let first = RankId(0);
         checker.rank(first, &replicate::rank(&self.program, first));
         let mut found = checker.finish().diagnostics;
@@ -68,23 +63,18 @@ impl First {
 }
 
 /// The limits that a program exceeds on its first rank; nothing if they do not make it wrong.
-#[must_use]
-pub fn early(
-    goal: Goal,
-    (unit, program, settings): (&Unit, ProgramId, &Settings),
-    (proof, target): (Proof, Target),
-    interrupt: &Interrupt,
-) -> Early {
-    let matters =
-        goal == Goal::Executor && proof == Proof::Needed && target.worst == Severity::Error;
+pub(super) fn early(request: &Request<'_>, capacity: Capacity) -> Early {
+    let matters = request.target.is_plan()
+        && request.proof == Proof::Needed
+        && capacity.worst == Severity::Error;
     if !matters {
         return Early::default();
     }
-    let _looking = phase("limits", &unit.programs[program].name);
-    let Some(first) = First::of(unit, program, settings, interrupt) else {
+    let _looking = phase("limits", &request.unit.programs[request.program].name);
+    let Some(first) = First::of(request) else {
         return Early::default();
     };
-    let mut found = first.exceeded(target);
+    let mut found = first.exceeded(capacity);
     let is_large = first.is_too_large(&found);
     if let Some(report) = found.last_mut().filter(|_| is_large) {
         let rest = "only rank 0 was looked at: races, deadlocks and the result are checked once the program is within the limits";
@@ -104,13 +94,9 @@ pub(crate) struct FirstCodes {
 }
 
 /// Which limits the first rank of a program exceeds; none if the program does not accept the settings.
-pub(crate) fn first_codes(
-    (unit, program, settings): (&Unit, ProgramId, &Settings),
-    target: Target,
-    interrupt: &Interrupt,
-) -> Option<FirstCodes> {
-    let first = First::of(unit, program, settings, interrupt)?;
-    let found = first.exceeded(target);
+pub(crate) fn first_codes(request: &Request<'_>, capacity: Capacity) -> Option<FirstCodes> {
+    let first = First::of(request)?;
+    let found = first.exceeded(capacity);
     let is_large = first.is_too_large(&found);
     let codes = found.into_iter().map(|report| report.code).collect();
     let operations = first.program.all_ops().count();
@@ -120,8 +106,7 @@ pub(crate) fn first_codes(
 impl Early {
     /// All reports about a program, if these are the others. Where it has no final form for what the checks find, its limits
     /// come first; where it has one, they are reported for all ranks.
-    #[must_use]
-    pub fn and(self, others: Vec<Diagnostic>, is_lowered: bool) -> Vec<Diagnostic> {
+    pub(super) fn and(self, others: Vec<Diagnostic>, is_lowered: bool) -> Vec<Diagnostic> {
         let of_checks = |code: Code| matches!(code.id().get(1..3), Some("05" | "06" | "07" | "08"));
         let mut errors = others.iter().filter(|report| report.severity == Severity::Error);
         let is_refused = !is_lowered && has_errors(&others);

@@ -2,7 +2,7 @@
 //! sees it.
 
 use super::analysis::measure_busiest_time;
-use super::{Lowered, Proof, Read, Target, limits, load, lower};
+use super::{Lowered, Proof, Read, Request, check_limits, load, lower_program};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::elaborate::Settings;
 use crate::interrupt::Interrupt;
@@ -16,6 +16,7 @@ use crate::synthesize::{
     write_declared_program, write_packet_program, write_step_program, write_tree_program,
 };
 use crate::table::Id;
+use crate::target::{Capacity, PLAN};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use synth::schedule::{StepSchedule, Unit};
 use synth::trees::{AllReduceTrees, TreeSet, WeightedTree};
 
 /// What `cclc check` assumes if nothing else is asked for: an H100.
-const TARGET: Target = Target { sms: 132, worst: Severity::Error };
+const CAPACITY: Capacity = Capacity { sms: 132, worst: Severity::Error };
 
 /// Why there is no program of a schedule.
 #[derive(Clone, Debug)]
@@ -256,10 +257,17 @@ fn check_file(
     let mut lowered = None;
     if !unit.programs.is_empty() {
         let id = ProgramId::from_index(0);
-        let (program, found) = lower(&unit, id, &settings, Proof::Needed, interrupt);
+        let (program, found) = lower_program(&Request {
+            unit: &unit,
+            program: id,
+            settings: &settings,
+            target: &PLAN,
+            proof: Proof::Needed,
+            interrupt,
+        });
         reports.extend(found);
         if let Some(program) = &program {
-            reports.extend(limits(program, TARGET));
+            reports.extend(check_limits(program, CAPACITY));
         }
         lowered = program;
     }

@@ -4,16 +4,17 @@ use super::promises::promises;
 use compiler::cuda;
 use compiler::diagnostic::Severity;
 use compiler::diagnostic::render::{self, Colors};
-use compiler::driver::{self, Kernels, Proof, Target};
+use compiler::driver::{self, Lowered, Proof, Request};
 use compiler::elaborate::Settings;
 use compiler::interrupt::Interrupt;
 use compiler::optimize::replicate;
 use compiler::resolve::program::{Expr, ExprKind, Type};
 use compiler::source::SourceMap;
-use std::fs;
+use compiler::target::{CUDA, Capacity, KernelFiles, MSCCLPP, NVSHMEM, Target};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Arc, LazyLock};
+use std::{fs, io};
 use tempfile::TempDir;
 
 /// A program, and how it is built. Parameters that it does not have are ignored.
@@ -37,51 +38,52 @@ pub(crate) struct Built {
 
 /// The text of a program's kernels.
 pub(crate) fn source(subject: &Subject, name: &str) -> Result<String, String> {
-    lower(subject, Proof::Needed, name).map(|(_, files)| files.source)
+    lower(subject, port_target(subject), Proof::Needed, name).map(|(_, files)| files.main)
 }
 
 /// Writes a program's kernels, or says why there are none.
 pub(crate) fn build(subject: &Subject, proof: Proof) -> Result<Built, String> {
-    let (kernels, files) = lower(subject, proof, "program")?;
+    let (kernels, files) = lower(subject, port_target(subject), proof, "program")?;
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-    write("program.cu", &files.source);
-    write("program.h", &files.header);
-    write(cuda::DEVICE_HEADER, &files.device);
+    write_files(folder.path(), &files).unwrap();
     let program = replicate::replicate(kernels.program().clone());
-    write("promises.h", &promises(&program, &files.source));
-    let packets = files.source.contains("bool packets = true");
+    fs::write(folder.path().join("promises.h"), promises(&program, &files.main)).unwrap();
+    let packets = files.main.contains("bool packets = true");
     Ok(Built { folder, packets })
 }
 
 /// Compiles a program's kernels as a native algorithm of MSCCL++, over a stand-in for the library, together with a C++ file
 /// of the folder `native` that launches it.
 pub(crate) fn compile_native(subject: &Subject, file: &str) -> Result<(TempDir, PathBuf), String> {
-    let (kernels, files) = lower(subject, Proof::Needed, "program")?;
-    let native = driver::write_native(&kernels, &files, "program");
+    let (_, files) = lower(subject, &MSCCLPP, Proof::Needed, "program")?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    for (name, text) in [
-        ("program.cu", &files.source),
-        ("program.h", &files.header),
-        (cuda::DEVICE_HEADER, &files.device),
-        ("program_mscclpp.cu", &native),
-    ] {
-        fs::write(folder.path().join(name), text).map_err(|error| error.to_string())?;
-    }
+    write_files(folder.path(), &files).map_err(|error| error.to_string())?;
     let machine = ADDRESS_MACHINE.as_ref().map_err(Clone::clone)?.path().join("cpu.o");
     let made = folder.path().join("native");
     let mut compiler = Sanitizer::Address.compiler();
-    compiler
-        .args(["-DCCL_TYPES=1", "-I"])
-        .arg(folder.path())
-        .arg("-I")
-        .arg(self::kernels("native"));
-    compiler.arg(self::kernels("native").join(file)).arg(machine).arg("-o").arg(&made);
+    compiler.args(["-DCCL_TYPES=1", "-I"]).arg(folder.path()).arg("-I").arg(kernels("native"));
+    compiler.arg(kernels("native").join(file)).arg(machine).arg("-o").arg(&made);
     done(&mut compiler)?;
     Ok((folder, made))
 }
 
-fn lower(subject: &Subject, proof: Proof, name: &str) -> Result<(Kernels, cuda::Files), String> {
+/// The target with the subject's ports.
+fn port_target(subject: &Subject) -> &'static Target {
+    if subject.nvshmem { &NVSHMEM } else { &CUDA }
+}
+
+/// Writes the files of kernels that are called `program`.
+fn write_files(folder: &Path, files: &KernelFiles) -> io::Result<()> {
+    fs::write(folder.join("program.cu"), &files.main)?;
+    files.beside.iter().try_for_each(|file| fs::write(folder.join(&file.name), &file.text))
+}
+
+fn lower(
+    subject: &Subject,
+    target: &'static Target,
+    proof: Proof,
+    name: &str,
+) -> Result<(Lowered, KernelFiles), String> {
     let mut sources = SourceMap::default();
     let main = sources.add(subject.file.clone(), subject.text.clone());
     let mut read =
@@ -98,13 +100,14 @@ fn lower(subject: &Subject, proof: Proof, name: &str) -> Result<(Kernels, cuda::
             settings.parameters.push((name.clone(), value));
         }
     }
-    let lower = if subject.nvshmem { driver::lower_to_nvshmem } else { driver::lower_to_kernels };
-    let (kernels, found) = lower(&unit, id, &settings, proof, &Interrupt::default());
+    let interrupt = &Interrupt::default();
+    let request =
+        Request { unit: &unit, program: id, settings: &settings, target, proof, interrupt };
+    let (kernels, found) = driver::lower_program(&request);
     reports.extend(found);
     let kernels = kernels.ok_or_else(|| render::human(&sources, &reports, Colors::Off))?;
-    let target = Target { sms: 132, worst: Severity::Error };
-    let (files, found) =
-        driver::write_cuda(&kernels, target, name, &sources, &Interrupt::default());
+    let capacity = Capacity { sms: 132, worst: Severity::Error };
+    let (files, found) = driver::write_kernels(&kernels, capacity, name, &sources, interrupt);
     let files = files.ok_or_else(|| render::human(&sources, &found, Colors::Off))?;
     Ok((kernels, files))
 }

@@ -1,9 +1,10 @@
 //! Finds the `nop`s of a plan that the checker does not need.
 
 use compiler::diagnostic::{Code, Severity};
-use compiler::driver::{self, Known, Target};
+use compiler::driver::{self, Known};
 use compiler::interrupt::Interrupt;
 use compiler::source::FileId;
+use compiler::target::Capacity;
 
 /// A `nop` as it is written in plans.
 const NOP: &str = r#"{"name":"nop"}"#;
@@ -24,8 +25,8 @@ pub(crate) fn needless(plan: &str) -> Vec<usize> {
 }
 
 fn errors(plan: &str) -> Vec<String> {
-    let target = Target { sms: 132, worst: Severity::Error };
-    let found = driver::verify(FileId(0), plan, &Known::default(), target, &Interrupt::default());
+    let capacity = Capacity { sms: 132, worst: Severity::Error };
+    let found = driver::verify(FileId(0), plan, &Known::default(), capacity, &Interrupt::default());
     // A plan cannot declare that it writes its input on purpose.
     let errors = found
         .into_iter()

@@ -123,9 +123,8 @@ async function cuda(compiler: string, given: unknown[]): Promise<Output | undefi
 
 /** The form of kernels that the settings ask for; plain CUDA if they are about plans. */
 function kernelsFor(file: vscode.Uri): string[] {
-  const target = vscode.workspace.getConfiguration('ccl', file).get<string>('target', 'plan');
-  const forms: Record<string, string> = { nvshmem: 'nvshmem', mscclpp: 'mscclpp@0.9' };
-  return ['--target', forms[target] ?? 'cuda'];
+  const target = vscode.workspace.getConfiguration('ccl', file).get<string>('target', 'executor');
+  return ['--target', target === 'executor' ? 'cuda' : target];
 }
 
 /** The plan in the editor, saved; undefined after a message if there is none. */

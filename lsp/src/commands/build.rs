@@ -3,8 +3,9 @@
 use super::CompileCommand;
 use super::source::SourceSnapshot;
 use crate::workspace::file_path;
-use compiler::driver::{self, Goal, Proof};
+use compiler::driver::{self, Proof, Request};
 use compiler::interrupt::Interrupt;
+use compiler::target::PLAN;
 use serde_json::{Value, json};
 use std::fs;
 use std::io;
@@ -21,25 +22,21 @@ pub(super) fn build_plan(
 ) -> Result<Value, String> {
     let path = plan_path(command)?;
     let loaded = source.load(command.program.as_deref())?;
-    let (unit, program, elaboration) = (&loaded.unit, loaded.program, &loaded.elaboration);
-    let target = source.settings.target();
-    let early = driver::early(
-        Goal::Executor,
-        (unit, program, elaboration),
-        (Proof::Needed, target),
+    let request = Request {
+        unit: &loaded.unit,
+        program: loaded.program,
+        settings: &loaded.elaboration,
+        target: &PLAN,
+        proof: Proof::Needed,
         interrupt,
-    );
-    let (lowered, found) = if early.is_large {
-        (None, early.and(Vec::new(), false))
-    } else {
-        let (lowered, found) = driver::lower(unit, program, elaboration, Proof::Needed, interrupt);
-        let found = early.and(target.graded_if_lacking(found), lowered.is_some());
-        (lowered, found)
     };
+    let capacity = source.settings.capacity();
+    let (lowered, found) = driver::lower_within(&request, capacity);
     loaded.refuse_errors(&found, interrupt)?;
     let lowered = lowered.ok_or_else(|| format!("`{}` has no plan", loaded.name()))?;
     let mut plan = Vec::new();
-    let outcome = driver::write_plan(lowered, target, &mut plan).map_err(|why| why.to_string())?;
+    let outcome =
+        driver::write_plan(lowered, capacity, &mut plan).map_err(|why| why.to_string())?;
     loaded.refuse_errors(&outcome.diagnostics, interrupt)?;
     replace_file(&path, &plan)
         .map_err(|why| format!("cannot write `{}`: {why}", path.display()))?;

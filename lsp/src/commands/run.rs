@@ -2,12 +2,13 @@
 
 use super::source::{LoadedProgram, SourceSnapshot};
 use compiler::bytes;
-use compiler::cuda::launch::{self, Elements};
+use compiler::cuda::launch::Elements;
 use compiler::diagnostic::Diagnostic;
-use compiler::driver::{self, Goal, Proof};
+use compiler::driver::{self, Proof, Request};
 use compiler::emulate::{self, Element, MOST_STEPS, Outcome, Settings, TooLarge, Trial};
 use compiler::interrupt::Interrupt;
 use compiler::ir::{Program, Rank};
+use compiler::target::Target;
 use serde_json::{Value, json};
 
 /// How many schedules are tried.
@@ -37,26 +38,27 @@ pub(super) fn run_program(
     interrupt: &Interrupt,
 ) -> Result<Value, String> {
     let loaded = source.load(wanted)?;
-    let goal = run_goal(source.settings.goal);
-    let asked = (Proof::Needed, source.settings.target());
-    let (program, found) =
-        goal.check(&loaded.unit, loaded.program, &loaded.elaboration, asked, interrupt);
+    let target = source.settings.target.run_form();
+    let request = Request {
+        unit: &loaded.unit,
+        program: loaded.program,
+        settings: &loaded.elaboration,
+        target,
+        proof: Proof::Needed,
+        interrupt,
+    };
+    let (program, found) = driver::check_program(&request, source.settings.capacity());
     loaded.refuse_errors(&found, interrupt)?;
     let program = program.ok_or_else(|| format!("`{}` cannot be run", loaded.name()))?;
     let program = driver::runnable(&program);
-    if goal != Goal::Executor {
-        refuse_unlaunchable(&program)?;
-    }
+    refuse_unlaunchable(target, &program)?;
     let chunk_bytes = emulate::choose_chunk_bytes(&program);
     let settings = Settings {
         chunk_bytes: [chunk_bytes].into(),
         element: ELEMENT,
         launches: LAUNCHES,
         max_bytes: MAX_BYTES,
-        entries: match goal {
-            Goal::Executor => program.options.threads as usize,
-            Goal::Cuda | Goal::Nvshmem | Goal::Mscclpp => usize::MAX,
-        },
+        entries: target.count_handled_entries(&program),
         inexact: false,
     };
     let mut trial = Trial::new(&program, settings).map_err(|why| describe_size(&loaded, why))?;
@@ -81,18 +83,10 @@ pub(super) fn run_program(
     }))
 }
 
-/// The form in which a program runs: all kernels run in the same way.
-fn run_goal(goal: Goal) -> Goal {
-    match goal {
-        Goal::Executor => Goal::Executor,
-        Goal::Cuda | Goal::Nvshmem | Goal::Mscclpp => Goal::Cuda,
-    }
-}
-
 /// Refuses what a program's kernels would refuse at their launch.
-fn refuse_unlaunchable(program: &Program) -> Result<(), String> {
+fn refuse_unlaunchable(target: &Target, program: &Program) -> Result<(), String> {
     let elements = Elements { bytes: ELEMENT.bytes() as u32, is_float: true };
-    let why = launch::refusal(program, elements, program.collective.op);
+    let why = target.refuse_launch(program, elements, program.collective.op);
     why.map_or(Ok(()), |why| Err(format!("the kernels refuse numbers of type `f32`: {why}")))
 }
 

@@ -13,13 +13,19 @@ use synth::graph::Vertex;
 
 /// What maps the memory of other ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mapping {
+pub struct Mapping {
+    /// Why it has no way to some ranks, for reports.
+    pub why: &'static str,
+    /// Whether there are ports beside it, which reach every rank.
+    pub has_ports: bool,
+}
+
+impl Mapping {
     /// MSCCL++'s executor.
-    Executor,
-    /// NVSHMEM, for kernels.
-    Nvshmem,
-    /// MSCCL++'s communicator, for kernels: there, ports are mapped memory, too.
-    Communicator,
+    pub const EXECUTOR: Mapping = Mapping {
+        why: "MSCCL++'s executor maps the memory behind it when it sets up channels, and fails there unless NVLink connects the two ranks",
+        has_ports: true,
+    };
 }
 
 /// A channel that leads from one domain to another.
@@ -86,7 +92,7 @@ impl Leaving<'_> {
                 "this channel leads from rank {} to rank {}, whose memory it cannot reach on `{}`",
                 self.from.0, self.to.0, machine.name
             );
-            return Diagnostic::without_place(Code::W0801, message).note(why(mapping));
+            return Diagnostic::without_place(Code::W0801, message).note(mapping.why);
         }
         let word = self.domain();
         let located = |rank: ir::RankId| {
@@ -97,13 +103,13 @@ impl Leaving<'_> {
         let is_switch = self.channel.kind() == ir::ChannelKind::Switch;
         let message = if is_switch {
             format!("this switch channel joins ranks of several {word}s: {from} and {to}")
-        } else if mapping == Mapping::Communicator {
+        } else if !mapping.has_ports {
             format!("this channel leaves its {word}: it leads from {from} to {to}")
         } else {
             format!("this memory channel leaves its {word}: it leads from {from} to {to}")
         };
-        let report = Diagnostic::without_place(Code::W0801, message).note(why(mapping));
-        report.help(if mapping == Mapping::Communicator {
+        let report = Diagnostic::without_place(Code::W0801, message).note(mapping.why);
+        report.help(if !mapping.has_ports {
             "build a plan, or kernels for NVSHMEM, whose ports reach other nodes".to_owned()
         } else if is_switch {
             format!("use a switch within each {word}, and ports between the {word}s")
@@ -121,20 +127,6 @@ impl Leaving<'_> {
             Terms::Plan => {
                 "or, if NVLink connects ranks of several nodes, say how many: `--ranks-per-domain`"
             }
-        }
-    }
-}
-
-fn why(mapping: Mapping) -> &'static str {
-    match mapping {
-        Mapping::Executor => {
-            "MSCCL++'s executor maps the memory behind it when it sets up channels, and fails there unless NVLink connects the two ranks"
-        }
-        Mapping::Nvshmem => {
-            "kernels store to the other rank's memory directly, and cannot be set up unless NVLink connects the two ranks"
-        }
-        Mapping::Communicator => {
-            "a native algorithm maps the memory of other ranks whatever the kind of channel, and fails there unless NVLink connects the two ranks"
         }
     }
 }
