@@ -136,6 +136,15 @@ impl Target {
         }
     }
 
+    /// How the name of its main file ends.
+    #[must_use]
+    pub fn extension(&self) -> &'static str {
+        match &self.writer {
+            Writer::Plan => "json",
+            Writer::Kernels(writer) => writer.extension,
+        }
+    }
+
     /// The target in whose form programs are run on the CPU.
     #[must_use]
     pub fn run_form(&'static self) -> &'static Target {

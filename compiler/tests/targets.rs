@@ -1,10 +1,32 @@
-//! The targets, listed inside files that people write: the settings of the extension for VS Code, the manual. Each list is
-//! made of the rows of [`TARGETS`]; `BLESS=1` rewrites it.
+//! The targets: each program is written as what it was lowered for; and lists of them inside files that people write, the
+//! settings of the extension for VS Code and the manual. Each list is made of the rows of [`TARGETS`]; `BLESS=1` rewrites it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files fails")]
 
-use compiler::target::{TARGETS, Target};
+use compiler::diagnostic::Severity;
+use compiler::driver::{self, Proof, Request};
+use compiler::elaborate::Settings;
+use compiler::interrupt::Interrupt;
+use compiler::resolve::program::ProgramId;
+use compiler::source::SourceMap;
+use compiler::table::Id as _;
+use compiler::target::{Capacity, TARGETS, Target, Writer};
+use std::io;
 use std::path::Path;
+
+const PROGRAM: &str = "use std::collectives::allgather;
+program pair(ranks: int = 2) {
+    collective allgather(ranks);
+    let peer = 1 - rank;
+    channel c = memory(peer);
+    block main {
+        copy input[0] -> output[rank];
+        put input[0] -> peer.output[rank] via c;
+        signal c;
+        wait c;
+    }
+}
+";
 
 /// A list inside a file.
 struct List {
@@ -16,6 +38,37 @@ struct List {
     end: &'static str,
     /// What it is.
     text: String,
+}
+
+/// A plan is written of a program that was lowered for plans, and kernels of one that was lowered for kernels.
+#[test]
+fn a_program_is_written_as_what_it_was_lowered_for() {
+    let mut sources = SourceMap::default();
+    let file = sources.add("pair.ccl", PROGRAM);
+    let (unit, found) = driver::load(file, &mut sources, &mut |_| Err("no imports".to_owned()));
+    assert!(!driver::has_errors(&found), "{found:?}");
+    let capacity = Capacity { sms: 132, worst: Severity::Error };
+    let interrupt = &Interrupt::default();
+    for target in TARGETS {
+        let (lowered, found) = driver::lower_program(&Request {
+            unit: &unit,
+            program: ProgramId::from_index(0),
+            settings: &Settings::default(),
+            target,
+            proof: Proof::Skipped,
+            interrupt,
+        });
+        let lowered = lowered.unwrap_or_else(|| panic!("{}: {found:?}", target.word));
+        let (kernels, _) = driver::write_kernels(&lowered, capacity, "pair", &sources, interrupt);
+        let plan = driver::write_plan(lowered, capacity, &mut Vec::new());
+        match target.writer {
+            Writer::Plan => assert!(kernels.is_none() && plan.is_ok()),
+            Writer::Kernels(_) => {
+                assert!(kernels.is_some(), "{}", target.word);
+                assert_eq!(plan.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+            }
+        }
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod client;
 mod gather;
 
 use client::{Client, accepting_edits};
+use compiler::target::TARGETS;
 use gather::GATHER;
 use serde_json::{Value, json};
 
@@ -93,11 +94,10 @@ fn programs_are_checked_for_the_target_of_the_settings() {
         assert_eq!(Client::codes(&client.settled(URI, 1)), codes, "{target}");
     }
     configure(&mut client, json!({"ccl": {"target": "gpu"}}));
-    let wrong = message(&mut client);
-    assert_eq!(
-        wrong,
-        "ccl settings: `target` is `\"gpu\"`; expected one of `\"executor\"`, `\"cuda\"`, `\"nvshmem\"`, `\"mscclpp\"`"
-    );
+    let words: Vec<String> =
+        TARGETS.iter().map(|target| format!("`\"{}\"`", target.word)).collect();
+    let expected = format!("`target` is `\"gpu\"`; expected one of {}", words.join(", "));
+    assert_eq!(message(&mut client), format!("ccl settings: {expected}"));
     client.finish();
 }
 

@@ -522,7 +522,7 @@ fn plan_path(build: &Build, wanted: &Wanted, program: &ir::Program) -> Result<Pa
     let given = wanted.plan.clone().flatten().or_else(|| build.output.clone());
     match given {
         Some(path) => Ok(path),
-        None => default_path(&program.options.name, "json"),
+        None => default_path(&program.options.name, PLAN.extension()),
     }
 }
 

@@ -8,7 +8,6 @@ use super::own::Own;
 use super::report::Reporter;
 use super::{Failure, files, output};
 use compiler::driver;
-use compiler::target::Writer;
 use std::path::{Path, PathBuf};
 
 /// Writes a program's kernels and returns the path of their source; none if something is wrong with
@@ -20,16 +19,16 @@ pub(crate) fn write(
     reporter: &mut Reporter,
 ) -> Result<Option<PathBuf>, Failure> {
     let proof = build::proof(&args.elaboration, args.unproved);
-    let Writer::Kernels(writer) = &args.target.writer else { return Ok(None) };
+    let extension = args.target.extension();
     let Some(kernels) = input.lowered(reporter, proof, args.target) else {
         return Ok(None);
     };
     let given = path.or(args.output.as_deref());
     let path = match given {
         Some(path) => path.to_owned(),
-        None => build::default_path(&kernels.program().options.name, writer.extension)?,
+        None => build::default_path(&kernels.program().options.name, extension)?,
     };
-    let name = file_name(&path, writer.extension)?;
+    let name = file_name(&path, extension)?;
     input.claim(&path)?;
     let (made, reports) = driver::write_kernels(
         &kernels,

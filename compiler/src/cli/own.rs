@@ -8,6 +8,7 @@ use compiler::cuda;
 use compiler::plan::manifest::Manifest;
 use compiler::plan::map::Map;
 use compiler::plan::write;
+use compiler::target::{TARGETS, Target};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -56,8 +57,8 @@ impl Own<'_> {
 fn begins_rule(head: &[u8], target: &str) -> bool {
     let stem = Path::new(target).with_extension("");
     // Not `with_extension`, which would replace what follows a dot in the name.
-    let [plan, kernels] = ["json", "cu"].map(|end| format!("{}.{end}", stem.to_string_lossy()));
-    [target, &plan, &kernels].into_iter().any(|target| {
+    let of_stem = |one: &&Target| format!("{}.{}", stem.to_string_lossy(), one.extension());
+    TARGETS.iter().map(of_stem).chain([target.to_owned()]).any(|target| {
         let rest = head.strip_prefix(target.as_bytes()).unwrap_or_default();
         rest.starts_with(b":") || rest.starts_with(b" ")
     })
