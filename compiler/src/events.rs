@@ -3,7 +3,7 @@
 //! In: an [`ir::Program`] and a [`SizeClass`]. Out: for each thread block, its [`Step`]s in order. A step is a few lists of
 //! *effects*: what it takes from counters and gives to them, which memory it reads and writes, what it asks of the proxies
 //! of port channels, the barrier at which it arrives. Pipelines are unrolled. Which effects an operation has is decided in
-//! one place, [`lower`]; whoever executes, checks or draws a program reads steps and looks at no operation.
+//! one place, the file `events/lower.rs`; whoever executes, checks or draws a program reads steps and looks at no operation.
 //!
 //! Within a step, in this order:
 //!
