@@ -33,8 +33,8 @@ use crate::table::id;
 pub use class::SizeClass;
 pub use code::BlockSteps;
 pub use step::{
-    Arrival, CellForm, Give, InnerSite, MemoryExtent, MemoryReach, Move, MoveHeader, ProxyRequest,
-    Site, Step, StepBuffer, StepPlace, StepRepeat, StepSink, Strength, Take,
+    Arrival, CellForm, Give, InnerSite, MemoryExtent, MemoryReach, Move, ProxyRequest, Site, Step,
+    StepBuffer, StepPlace, StepRepeat, StepSink, Strength, Take,
 };
 
 id! {
@@ -150,6 +150,15 @@ impl<'p> Events<'p> {
     pub fn semaphore_counter(&self, rank: RankId, semaphore: SemaphoreId) -> CounterId {
         let channels = self.program.ranks.lookup(rank).map_or(0, |row| row.channels.len() as u32);
         CounterId(self.first(rank).counter + channels + semaphore.0)
+    }
+
+    /// The counter of a rank that is this.
+    #[must_use]
+    pub fn counter_on(&self, rank: RankId, kind: CounterKind) -> CounterId {
+        match kind {
+            CounterKind::Channel(channel) => self.channel_counter(EndOfRank { rank, channel }),
+            CounterKind::Semaphore(semaphore) => self.semaphore_counter(rank, semaphore),
+        }
     }
 
     /// What a counter is; none for an id of another program.

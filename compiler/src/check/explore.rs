@@ -23,7 +23,7 @@ mod unsure;
 use super::budget::{Exceeded, PLACES, STATES};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::events::{CounterId, Events, SizeClass};
-use crate::interpreter::{Awaits, Stuck};
+use crate::interpreter::Stuck;
 use crate::ir::counter::{CounterKind, Owned};
 use crate::ir::sharing::Sharing;
 use crate::ir::{BlockId, OriginId, Program, RankId};
@@ -162,14 +162,7 @@ fn round(
         let progress = part.search.go_on(at_first.share(count, size));
         left.spend(part.search.met() - met, size);
         match progress {
-            Progress::Stuck(stuck) => {
-                let report = events.counter(stuck.counter).map(|counter| {
-                    let UnservedStep { rank, block, origin, .. } = stuck;
-                    let unserved = Unserved { rank, block, origin, counter: counter.kind };
-                    Box::new(never_served(events.program(), &unserved))
-                });
-                return report.map_or(Ok(halfway), Err);
-            }
+            Progress::Stuck(stuck) => return Err(Box::new(report_unserved(events, &stuck))),
             Progress::Halfway => halfway.push(part),
             Progress::Done if part.is_threaded || part.search.is_unsure => {
                 undecided.extend(part.shared.into_iter().map(|one| (one, Unsearched::Threads)));
@@ -185,26 +178,13 @@ fn round(
 /// that is not done in this one lacks only what others took.
 pub(super) fn standing(program: &Program, stuck: &[Stuck]) -> Option<Diagnostic> {
     let sharing = Sharing::accepted(program);
-    let one = stuck.iter().find(|one| {
-        one.awaits.counter().is_some_and(|counter| sharing.is_shared(one.rank, counter))
-    })?;
-    let counter = match one.awaits {
-        Awaits::Signal(id) => CounterKind::Channel(id),
-        Awaits::Semaphore(id) => CounterKind::Semaphore(id),
-        Awaits::Barrier(_) | Awaits::Packets => return None,
-    };
-    Some(never_served(
-        program,
-        &Unserved { rank: one.rank, block: one.block, origin: one.origin, counter },
-    ))
-}
-
-/// The same, as a search finds it.
-struct UnservedStep {
-    rank: RankId,
-    block: BlockId,
-    origin: OriginId,
-    counter: CounterId,
+    let events = Events::new(program, SizeClass::Outline);
+    let one = stuck.iter().find_map(|one| {
+        let Stuck { rank, block, origin, awaits, .. } = *one;
+        let kind = awaits.counter().filter(|kind| sharing.is_shared(rank, *kind))?;
+        Some(Unserved { rank, block, origin, counter: events.counter_on(rank, kind) })
+    });
+    one.map(|one| report_unserved(&events, &one))
 }
 
 /// A block that waits forever for what others took.
@@ -213,11 +193,12 @@ struct Unserved {
     block: BlockId,
     /// Where it waits.
     origin: OriginId,
-    counter: CounterKind,
+    counter: CounterId,
 }
 
-fn never_served(program: &Program, one: &Unserved) -> Diagnostic {
+fn report_unserved(events: &Events, one: &Unserved) -> Diagnostic {
     let Unserved { rank, block, origin, counter } = *one;
+    let (program, counter) = (events.program(), events.kind_on(rank, counter));
     let row = program.ranks.lookup(rank);
     let name = row.and_then(|rank| rank.blocks.lookup(block)).map_or("", |row| &*row.name);
     let of = row.and_then(|rank| match counter {

@@ -2,8 +2,8 @@
 
 use super::code::Occurrence;
 use super::step::{
-    Arrival, CellForm, Give, MemoryExtent, MemoryReach, MoveHeader, ProxyRequest, StepSink,
-    Strength, Take,
+    Arrival, CellForm, Give, MemoryExtent, MemoryReach, Move, ProxyRequest, StepSink, Strength,
+    Take,
 };
 use super::{EndOfRank, Events, MeetingId};
 use crate::ir::memory::{home, ranks_of, reads_packets, writes_packets};
@@ -185,13 +185,16 @@ impl TransferLowering<'_, '_> {
                 self.visit_extents(OperandSide::Destination, number, operand, covered.start, sink);
             }
         }
-        sink.close_move(MoveHeader {
+        sink.close_move(Move {
             entry: entry as u32,
             elements: covered.end.saturating_sub(covered.start),
             slice,
             share: find_share(&self.events.program.options, self.transfer),
             is_all: slice.is_none() && window.is_none(),
             reduce,
+            // Whoever keeps extents says where.
+            reads: 0..0,
+            writes: 0..0,
         });
     }
 

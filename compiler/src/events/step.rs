@@ -146,26 +146,9 @@ pub struct Move {
     pub is_all: bool,
     /// How what is read is combined.
     pub reduce: ReduceOp,
-    /// Where its extents are in the buffer: those that are read, then those that are written.
-    reads: Range<u32>,
-    writes: Range<u32>,
-}
-
-/// A move without its extents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MoveHeader {
-    /// See [`Move::entry`].
-    pub entry: u32,
-    /// See [`Move::elements`].
-    pub elements: u64,
-    /// See [`Move::slice`].
-    pub slice: Option<Slice>,
-    /// See [`Move::share`].
-    pub share: Share,
-    /// See [`Move::is_all`].
-    pub is_all: bool,
-    /// See [`Move::reduce`].
-    pub reduce: ReduceOp,
+    /// Where a buffer has its extents: those that are read, then those that are written.
+    pub(super) reads: Range<u32>,
+    pub(super) writes: Range<u32>,
 }
 
 /// An arrival at a barrier.
@@ -278,7 +261,7 @@ pub trait StepSink {
     /// The elements of the next move write these cells.
     fn write(&mut self, _extent: MemoryExtent) {}
     /// The move whose extents were visited.
-    fn close_move(&mut self, _header: MoveHeader) {}
+    fn close_move(&mut self, _done: Move) {}
 }
 
 /// Room for one step.
@@ -352,11 +335,9 @@ impl StepSink for StepBuffer {
         self.extents.push(extent);
     }
 
-    fn close_move(&mut self, header: MoveHeader) {
-        let MoveHeader { entry, elements, slice, share, is_all, reduce } = header;
+    fn close_move(&mut self, done: Move) {
         let first = self.moves.last().map_or(0, |last| last.writes.end);
         let (read, end) = (self.read.max(first), self.extents.len() as u32);
-        let (reads, writes) = (first..read, read..end);
-        self.moves.push(Move { entry, elements, slice, share, is_all, reduce, reads, writes });
+        self.moves.push(Move { reads: first..read, writes: read..end, ..done });
     }
 }

@@ -212,7 +212,10 @@ fn count_parts_of_units(program: &Program, unit: u32) -> u32 {
     let mut parts = u64::from(choose_windows(program).parts);
     for transfer in program.all_ops().filter_map(Op::transfer) {
         let count = transfer.slice.map_or(1, |slice| u64::from(slice.count.max(1)));
-        for operand in transfer.destinations.iter().filter(|_| count > 1) {
+        if count == 1 {
+            continue;
+        }
+        for operand in &transfer.destinations {
             let share = count / gcd(count, u64::from(operand.size / unit).max(1));
             let common = parts / gcd(parts, share) * share;
             parts = if common <= u64::from(MOST_PARTS) { common } else { parts };

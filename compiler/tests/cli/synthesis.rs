@@ -443,18 +443,23 @@ collective shared(ranks: int, chunks: int = 1) {
     ];
     for (index, (collective, machine)) in rows.into_iter().enumerate() {
         let line = format!("{collective} --topology {machine} --max-chunks 3 --steps ..=4");
-        let run = folder.cclc(&format!("synth {line} -o d{index} --json"));
-        assert!(matches!(run.status, Some(0 | 3)), "{line}: {}", run.stderr);
-        let found: Value = serde_json::from_str(&run.stdout).unwrap();
-        let points = found["points"].as_array().unwrap();
-        assert!(!points.is_empty(), "{line}: {found}");
-        for point in points {
-            let program = point["program"].as_str();
-            let program = program.unwrap_or_else(|| panic!("{line}: {point}"));
-            ends(folder.cclc(&format!("fmt --check {program}")), 0);
-            ends(folder.cclc(&format!("check {program} --deny warnings")), 0);
-            ends(folder.cclc(&format!("run {program} --schedules 4")), 0);
-        }
+        run_points(&folder, &format!("synth {line} -o d{index} --json"), 4);
+    }
+}
+
+/// Synthesizes programs: there is one for each point, which is formatted, proved, and right in so many schedules.
+fn run_points(folder: &Folder, line: &str, schedules: u32) {
+    let run = folder.cclc(line);
+    assert!(matches!(run.status, Some(0 | 3)), "{line}: {}", run.stderr);
+    let found: Value = serde_json::from_str(&run.stdout).unwrap();
+    let points = found["points"].as_array().unwrap();
+    assert!(!points.is_empty(), "{line}: {found}");
+    for point in points {
+        let program = point["program"].as_str();
+        let program = program.unwrap_or_else(|| panic!("{line}: {point}"));
+        ends(folder.cclc(&format!("fmt --check {program}")), 0);
+        ends(folder.cclc(&format!("check {program} --deny warnings")), 0);
+        ends(folder.cclc(&format!("run {program} --schedules {schedules}")), 0);
     }
 }
 
@@ -505,17 +510,7 @@ collective both(ranks: int, chunks: int = 1) {
     ];
     for (index, (collective, machine)) in rows.into_iter().enumerate() {
         let line = format!("synth {collective} --topology {machine} -o r{index} --json");
-        let run = folder.cclc(&line);
-        assert!(matches!(run.status, Some(0 | 3)), "{line}: {}", run.stderr);
-        let found: Value = serde_json::from_str(&run.stdout).unwrap();
-        let points = found["points"].as_array().unwrap();
-        assert!(!points.is_empty(), "{line}: {found}");
-        for point in points {
-            let program = point["program"].as_str();
-            let program = program.unwrap_or_else(|| panic!("{line}: {point}"));
-            ends(folder.cclc(&format!("check {program} --deny warnings")), 0);
-            ends(folder.cclc(&format!("run {program} --schedules 8")), 0);
-        }
+        run_points(&folder, &line, 8);
     }
 }
 

@@ -7,6 +7,7 @@
 
 use crate::code::{self, Code, Instr, Lane, Push, Size, Start};
 use crate::corpus::{self, Form, corpus};
+use crate::lot::Lot;
 use crate::random;
 use compiler::events::{
     CellForm, CounterId, EndOfRank, Events, MemoryExtent, MemoryReach, Move, ProxyRequest,
@@ -14,7 +15,7 @@ use compiler::events::{
 };
 use compiler::ir::counter::CounterKind;
 use compiler::ir::threads::Share;
-use compiler::ir::{Action, Buffer, Program, RankId};
+use compiler::ir::{Action, BlockId, Buffer, Op, Operand, OriginId, Program, RankId, Verb, Where};
 use compiler::table::Id as _;
 
 /// The sizes at which programs are compared: with uneven slices and windows, and in a single window.
@@ -40,6 +41,9 @@ fn steps_are_the_instructions_of_the_interpreter() {
     for entry in corpus::defective(ranks) {
         compared.add(&entry.name, &entry.program, &mut wrong);
     }
+    for (name, program) in list_lacking_programs() {
+        compared.add(name, &program, &mut wrong);
+    }
     let seeds = if crate::is_full() { 3000 } else { 300 };
     for seed in 0..seeds {
         let program = random::program(seed, seed % 2 == 0);
@@ -54,6 +58,33 @@ fn steps_are_the_instructions_of_the_interpreter() {
     );
     assert!(compared.programs > 700 && compared.lines > 100_000, "only {compared:?}");
     assert!(compared.outside < compared.programs / 10, "too many leave a buffer: {compared:?}");
+}
+
+/// What no other program here has: packets that a port carries from one place to two peers, and plain accesses to a peer's
+/// scratch where scratch has two halves.
+fn list_lacking_programs() -> [(&'static str, Program); 2] {
+    let operand = |place, buffer, index| Operand { place, buffer, index, size: 1 };
+    let add = |program: &mut Program, action| {
+        let op = Op { action, origin: OriginId(0), sync: None };
+        program.ranks[RankId(0)].blocks[BlockId(0)].ops.push(op);
+    };
+    let (port, memory) = (2, 0);
+    let mut spread = random::empty(3, 1, &mut Lot(1));
+    let seen = operand(Where::Local, Buffer::Scratch, 0);
+    let to = [1, 2].map(|peer| operand(Where::Remote(RankId(peer)), Buffer::Scratch, 1));
+    let first = Some(random::end(0, 1, port));
+    let mut action = random::transfer(Verb::ReadPutPackets, &[seen], &to, first);
+    if let Action::Transfer(transfer) = &mut action {
+        transfer.channels.push(random::end(0, 2, port));
+    }
+    add(&mut spread, action);
+    let mut halves = random::empty(2, 1, &mut Lot(1));
+    halves.options.double_scratch = true;
+    let from = operand(Where::Local, Buffer::Input, 0);
+    let there = operand(Where::Remote(RankId(1)), Buffer::Scratch, 2);
+    let over = Some(random::end(0, 1, memory));
+    add(&mut halves, random::transfer(Verb::Put, &[from], &[there], over));
+    [("one place to two peers", spread), ("a peer's half", halves)]
 }
 
 /// What was compared.

@@ -4,7 +4,7 @@
 
 use super::parts::{Block, Packet, PartStep};
 use super::state::{Count, Place, State};
-use super::{SharedCounters, UnservedStep};
+use super::{SharedCounters, Unserved};
 use crate::events::{CounterId, Events, MeetingId};
 use crate::ir::counter::CounterKind;
 use rustc_hash::FxHashMap;
@@ -55,10 +55,10 @@ impl Model {
     /// These blocks of a program, which have nothing to do with the others.
     pub(super) fn new(shared: &SharedCounters, blocks: Vec<Block>) -> Model {
         let mut numbers = Numbers::new(shared);
-        let act = |step: &PartStep| numbers.number_step(step);
-        let mut act = act;
-        let acts: Vec<Vec<Act>> =
-            blocks.iter().map(|block| block.steps.iter().map(&mut act).collect()).collect();
+        let mut acts: Vec<Vec<Act>> = Vec::with_capacity(blocks.len());
+        for block in &blocks {
+            acts.push(block.steps.iter().map(|step| numbers.number_step(step)).collect());
+        }
         let Numbers { initial, packets, barriers, .. } = numbers;
         let mut model = Model {
             users: vec![Vec::new(); initial.len()],
@@ -142,12 +142,12 @@ impl Model {
     }
 
     /// A block that has drawn from a shared counter and waits; none if it is at something else.
-    pub(super) fn unserved(&self, state: &State, block: usize) -> Option<UnservedStep> {
+    pub(super) fn unserved(&self, state: &State, block: usize) -> Option<Unserved> {
         let place = state.place(block);
         let row = self.blocks.get(block).filter(|_| place.drawn.is_some())?;
         let step = row.steps.get(place.at)?;
         let (counter, origin) = (step.takes().next()?, step.step()?.origin);
-        Some(UnservedStep { rank: row.rank, block: row.id, origin, counter })
+        Some(Unserved { rank: row.rank, block: row.id, origin, counter })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The search of one part of a program, which can be interrupted and continued.
 
-use super::UnservedStep;
+use super::Unserved;
 use super::model::Model;
 use super::state::{Place, State};
 use rustc_hash::FxHashSet;
@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 /// How far a search has come.
 pub(super) enum Progress {
     /// Some block waits forever for a counter that it shares with others.
-    Stuck(UnservedStep),
+    Stuck(Unserved),
     /// It has not met all states yet.
     Halfway,
     /// It has met all states.
@@ -75,7 +75,7 @@ impl Search {
     }
 
     /// Goes to a state, unless it was met before. If nothing follows it: a block that waits forever.
-    fn enter(&mut self, mut state: State) -> Option<UnservedStep> {
+    fn enter(&mut self, mut state: State) -> Option<Unserved> {
         self.model.settle(&mut state);
         if !self.met.insert(state.places.clone()) {
             return None;

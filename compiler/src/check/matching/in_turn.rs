@@ -383,9 +383,10 @@ impl<'a, 'p> Run<'a, 'p> {
 
     /// Takes a block's next step, if it can.
     fn step(&mut self, block: BlockId) -> bool {
-        let Some(step) = self.step_of(block).filter(|_| self.entries.are_left()) else {
+        if !self.entries.are_left() {
             return false;
-        };
+        }
+        let Some(step) = self.step_of(block) else { return false };
         let Some(place) = self.places.get_mut(block.0 as usize) else { return false };
         if step.meets {
             place.meet(self.entries);

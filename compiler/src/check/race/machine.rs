@@ -203,9 +203,10 @@ pub(super) fn run<'p>(
     if machine.left == 0 {
         return Err(Cut::TooLong(ELEMENTS.exceeded()));
     }
-    match blocks.have_ended() {
-        true => Ok(machine.finish()),
-        false => Err(Cut::Standing(machine.list_stuck(&blocks))),
+    if blocks.have_ended() {
+        Ok(machine.finish())
+    } else {
+        Err(Cut::Standing(machine.list_stuck(&blocks)))
     }
 }
 

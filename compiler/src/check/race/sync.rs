@@ -188,10 +188,12 @@ impl<'p> Machine<'p, '_> {
         let members: Vec<usize> = members.iter().map(|block| first + block.index()).collect();
         let mut buffer = StepBuffer::default();
         let mut is_at_it = |block: &Block<'p>| {
-            let step = block.lower_step(self.events, &mut buffer).filter(|_| block.arrived);
-            step.and_then(|step| step.arrival).is_some_and(|arrival| {
-                arrival.meeting == meeting && arrival.arrivals as usize == members.len()
-            })
+            let step = block.lower_step(self.events, &mut buffer);
+            let arrival = step.and_then(|step| step.arrival);
+            block.arrived
+                && arrival.is_some_and(|arrival| {
+                    arrival.meeting == meeting && arrival.arrivals as usize == members.len()
+                })
         };
         if !members.iter().all(|member| blocks.get(*member).is_some_and(&mut is_at_it)) {
             return false;
